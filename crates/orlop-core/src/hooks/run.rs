@@ -1,0 +1,126 @@
+//! Calls hooks: skips what a plugin does not implement, catches panics, watches the time, names
+//! the plugin in errors and tells the observer.
+
+use super::{Answer, Hook, OnFailure};
+use crate::plugin::Registered;
+use futures::future::{BoxFuture, Either, FutureExt, select};
+use orlop_types::{Error, Result, Value};
+use serde::Serialize;
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Measures time for the core, which has no clock of its own. Without one, hooks have no limit.
+pub trait Timer: Send + Sync {
+    /// Ends after `duration`.
+    fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()>;
+}
+
+/// One thing an [`Observer`] is told.
+#[derive(Debug)]
+pub enum HookEvent<'a> {
+    /// The hook is about to run.
+    Started,
+    /// It answered; the outcome as JSON says what it changed.
+    Answered(Value),
+    /// It failed.
+    Failed(&'a Error),
+}
+
+/// Sees every hook call, for traces. It is called in place and must be quick.
+pub trait Observer: Send + Sync {
+    /// `hook` of `plugin` has come to `event`.
+    fn hook(&self, plugin: &str, hook: Hook, event: HookEvent<'_>);
+}
+
+/// How the core calls hooks.
+#[derive(Clone, Default)]
+pub(crate) struct Runner {
+    pub(crate) timer: Option<Arc<dyn Timer>>,
+    pub(crate) observer: Option<Arc<dyn Observer>>,
+}
+
+impl Runner {
+    /// Calls `hook` of `plugin`. The default outcome stands in where the plugin does not
+    /// implement the hook, or fails and the table says to skip.
+    pub(crate) async fn call<'a, P, T>(
+        &self,
+        plugin: &'a Registered<P>,
+        hook: Hook,
+        ask: impl FnOnce(&'a P) -> Answer<'a, T>,
+    ) -> Result<T>
+    where
+        P: ?Sized,
+        T: Default + Serialize,
+    {
+        if !plugin.manifest.hooks.contains(hook) {
+            return Ok(T::default());
+        }
+        let result = self.try_call(plugin, hook, ask).await;
+        match result {
+            Err(error) if hook.spec().on_failure == OnFailure::Skip => {
+                tracing::warn!(target: "orlop::core", plugin = plugin.name(), hook = hook.name(), %error, "hook failed, skipped");
+                Ok(T::default())
+            }
+            result => result,
+        }
+    }
+
+    /// Calls `hook` of `plugin` and gives its failure whatever the table says of it.
+    pub(crate) async fn try_call<'a, P, T>(
+        &self,
+        plugin: &'a Registered<P>,
+        hook: Hook,
+        ask: impl FnOnce(&'a P) -> Answer<'a, T>,
+    ) -> Result<T>
+    where
+        P: ?Sized,
+        T: Serialize,
+    {
+        if let Some(observer) = &self.observer {
+            observer.hook(plugin.name(), hook, HookEvent::Started);
+        }
+        let answer = catch_unwind(AssertUnwindSafe(|| ask(&*plugin.plugin)));
+        let result = match answer {
+            Ok(Answer::Ready(result)) => result,
+            Ok(Answer::Pending(future)) => self.wait(future, hook).await,
+            Err(panic) => Err(panicked(&*panic)),
+        };
+        let result = result.map_err(|error| error.in_hook(plugin.name(), hook.name()));
+        if let Some(observer) = &self.observer {
+            let event = match &result {
+                Ok(outcome) => {
+                    HookEvent::Answered(serde_json::to_value(outcome).unwrap_or_default())
+                }
+                Err(error) => HookEvent::Failed(error),
+            };
+            observer.hook(plugin.name(), hook, event);
+        }
+        result
+    }
+
+    async fn wait<T>(&self, future: BoxFuture<'_, Result<T>>, hook: Hook) -> Result<T> {
+        let guarded = AssertUnwindSafe(future).catch_unwind();
+        let ended = match (&self.timer, hook.spec().timeout) {
+            (Some(timer), Some(limit)) => match select(guarded, timer.sleep(limit)).await {
+                Either::Left((ended, _)) => ended,
+                Either::Right(_) => {
+                    return Err(Error::plugin(format!("no answer within {} s", limit.as_secs())));
+                }
+            },
+            _ => guarded.await,
+        };
+        ended.unwrap_or_else(|panic| Err(panicked(&*panic)))
+    }
+}
+
+/// The failure that a panic of a plugin becomes.
+pub(crate) fn panicked(panic: &(dyn Any + Send)) -> Error {
+    let text = panic
+        .downcast_ref::<&str>()
+        .map(|text| (*text).to_owned())
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "no message".to_owned());
+    Error::plugin(format!("the plugin panicked: {text}"))
+}

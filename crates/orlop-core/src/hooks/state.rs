@@ -1,0 +1,158 @@
+//! The state of one request, threaded through all its hooks and gone when it ends.
+
+use crate::config::Config;
+use orlop_types::json::merge_patch_map;
+use orlop_types::{Map, Value};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Per-request state: three reserved entries and whatever plugins put beside them.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct State {
+    /// The resolved configuration; `config` in JSON.
+    pub config: Config,
+    /// The request that is being built, without its messages; `request` in JSON.
+    pub request: Map,
+    /// Laid over the session's metadata when the request ends; `session_metadata_patch` in JSON.
+    pub session_metadata_patch: Option<Value>,
+    /// Entries of plugins.
+    pub values: Map,
+}
+
+impl State {
+    /// The state as a mapping.
+    pub fn to_json(&self) -> Map {
+        match serde_json::to_value(self) {
+            Ok(Value::Object(fields)) => fields,
+            _ => Map::new(),
+        }
+    }
+
+    /// Reads the state from a mapping.
+    pub fn from_json(mut fields: Map) -> Self {
+        let mut take = |key: &str| fields.shift_remove(key);
+        let config = match take("config") {
+            Some(Value::Object(values)) => Config::new(values),
+            _ => Config::empty(),
+        };
+        let request = match take("request") {
+            Some(Value::Object(request)) => request,
+            _ => Map::new(),
+        };
+        let session_metadata_patch = take("session_metadata_patch");
+        Self { config, request, session_metadata_patch, values: fields }
+    }
+}
+
+impl Serialize for State {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_map(None)?;
+        fields.serialize_entry("config", &self.config)?;
+        fields.serialize_entry("request", &self.request)?;
+        if let Some(patch) = &self.session_metadata_patch {
+            fields.serialize_entry("session_metadata_patch", patch)?;
+        }
+        for (key, value) in &self.values {
+            fields.serialize_entry(key, value)?;
+        }
+        fields.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for State {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Map::deserialize(deserializer).map(Self::from_json)
+    }
+}
+
+/// How a hook changes the state.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum StateChange {
+    /// Not at all.
+    #[default]
+    Keep,
+    /// As a JSON Merge Patch: objects merge at any depth, `null` removes.
+    Patch(Map),
+    /// By this mapping instead.
+    Replace(Map),
+}
+
+impl StateChange {
+    /// Sets one entry of the request being built.
+    pub fn request(key: &str, value: impl Into<Value>) -> Self {
+        let request = Map::from_iter([(key.to_owned(), value.into())]);
+        Self::Patch(Map::from_iter([("request".to_owned(), Value::Object(request))]))
+    }
+
+    /// Sets one entry of the state.
+    pub fn set(key: &str, value: impl Into<Value>) -> Self {
+        Self::Patch(Map::from_iter([(key.to_owned(), value.into())]))
+    }
+
+    /// Makes the change.
+    pub fn apply(self, state: &mut State) {
+        match self {
+            Self::Keep => {}
+            Self::Replace(fields) => *state = State::from_json(fields),
+            Self::Patch(mut patch) => {
+                if let Some(Value::Object(request)) = patch.get("request") {
+                    merge_patch_map(&mut state.request, request);
+                    patch.shift_remove("request");
+                }
+                if patch.contains_key("config") || patch.contains_key("session_metadata_patch") {
+                    let mut fields = state.to_json();
+                    merge_patch_map(&mut fields, &patch);
+                    *state = State::from_json(fields);
+                } else {
+                    merge_patch_map(&mut state.values, &patch);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for State {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "State".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "type": "object",
+            "description": "Per-request state. Other keys belong to plugins.",
+            "properties": {
+                "config": { "type": "object" },
+                "request": { "type": "object" },
+                "session_metadata_patch": { "type": "object" }
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn map(value: Value) -> Map {
+        value.as_object().cloned().unwrap_or_default()
+    }
+
+    #[test]
+    fn patches_reach_every_entry() {
+        let mut state =
+            State::from_json(map(json!({"config": {"a": 1}, "request": {"m": 1, "n": 2}, "x": 1})));
+        StateChange::request("k", "v").apply(&mut state);
+        StateChange::Patch(map(json!({"request": {"n": null}, "config": {"b": 2}, "x": null})))
+            .apply(&mut state);
+        StateChange::Patch(map(json!({"session_metadata_patch": {"s": 1}, "y": {"z": 1}})))
+            .apply(&mut state);
+        assert_eq!(
+            Value::Object(state.to_json()),
+            json!({"config": {"a": 1, "b": 2}, "request": {"m": 1, "k": "v"},
+                   "session_metadata_patch": {"s": 1}, "y": {"z": 1}})
+        );
+    }
+}

@@ -1,0 +1,50 @@
+//! The stateless core of Orlop: sessions as values, the plugin contracts, and the pipeline of one
+//! model call.
+//!
+//! The core does no I/O and knows no clock, file, socket, thread or async runtime; plugins are its
+//! only effects. It has no global state: two cores share nothing but what the caller passes in.
+//!
+//! - [`Session`] is a value; operations on it that need plugins are methods of [`Core`].
+//! - [`hooks`] declares every hook once; [`Provider`], [`Extension`], [`Feature`] and [`Tool`] are
+//!   the traits that come of it.
+//! - [`Core::send_request_stream`] is one model call; [`Core::send_request`] collects it and
+//!   [`Blocking`] does without async.
+//! - [`interop`] lets a tool written once work with every provider's wire.
+
+pub mod actions;
+mod cancel;
+mod config;
+mod context;
+mod core;
+mod digest;
+mod discovery;
+pub mod hooks;
+pub mod interop;
+mod json_api;
+mod plugin;
+mod request;
+mod resolve;
+pub mod session;
+mod tools;
+mod ui;
+
+pub use crate::core::Core;
+pub use actions::{ActionCall, ChangeLedger, LifecycleRun};
+pub use cancel::{CallbackId, CancelToken, Cancellation};
+pub use config::{Config, Fingerprint};
+pub use context::{CallContext, Context, RESERVED_KEYS, ResponseInFlight, TriggerSource};
+pub use discovery::{AnyPlugin, Bundle, BundlePlugin, Bundles, classify};
+pub use hooks::{Answer, Extension, Feature, Plugin, Provider, State, StateChange, Tool};
+pub use plugin::Manifest;
+pub use request::{
+    Blocking, CoreEvent, Executor, LocalExecutor, RequestOptions, RequestStream, Response,
+};
+pub use resolve::{ActivePlugins, ModelCache};
+pub use session::{Cut, NativeHistory, NewMessage, Place, Session, Slice, Transcript};
+pub use tools::{ToolEvent, ToolPreview};
+pub use ui::Template;
+
+pub use orlop_types::{
+    self as types, ActionDefinition, ActionResult, Change, Edit, Error, ErrorClass, Map, Message,
+    NativeIndices, NativeItem, Partial, Result, Role, Seq, ToolPart, ToolReport, Value, lifecycle,
+};

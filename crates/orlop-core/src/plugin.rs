@@ -1,0 +1,139 @@
+//! Plugins as the core holds them: what they say of themselves, and the object that does the work.
+
+use crate::hooks::{Extension, HookSet, Provider};
+use orlop_types::{Error, Map, Result, Value};
+use std::sync::Arc;
+
+/// What a plugin says of itself once, when it is registered.
+///
+/// ```
+/// use orlop_core::Manifest;
+/// let manifest = Manifest::new("greeter", "1.0.0").priority(50).requires(&["tools"]);
+/// assert_eq!(manifest.name, "greeter");
+/// ```
+#[derive(Debug, Clone)]
+pub struct Manifest {
+    /// The plugin's id in schemas, actions and results.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// Lower runs first; read on features and tools.
+    pub priority: i64,
+    /// Configuration key to descriptor (`type`, `default`, `required`, `description`, ...).
+    pub config_schema: Map,
+    /// Tags that must all be there.
+    pub required_tags: Vec<String>,
+    /// Tags none of which may be there.
+    pub forbidden_tags: Vec<String>,
+    /// The hooks it implements; others are never called.
+    pub hooks: HookSet,
+    /// Whether it looks at model descriptors. If no plugin does, none are fetched.
+    pub uses_models: bool,
+    /// For a provider: the configuration keys its model list depends on; empty means all.
+    pub discovery_keys: Vec<String>,
+}
+
+impl Manifest {
+    /// A plugin with default priority and every hook of its kind.
+    pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            version: version.into(),
+            priority: 100,
+            config_schema: Map::new(),
+            required_tags: Vec::new(),
+            forbidden_tags: Vec::new(),
+            hooks: HookSet::ALL,
+            uses_models: true,
+            discovery_keys: Vec::new(),
+        }
+    }
+
+    /// Runs earlier (lower) or later (higher) than others.
+    pub fn priority(mut self, priority: i64) -> Self {
+        self.priority = priority;
+        self
+    }
+
+    /// Describes a configuration key.
+    pub fn config(mut self, key: &str, descriptor: Value) -> Self {
+        self.config_schema.insert(key.to_owned(), descriptor);
+        self
+    }
+
+    /// Is enabled only where all these tags are.
+    pub fn requires(mut self, tags: &[&str]) -> Self {
+        self.required_tags = tags.iter().map(|tag| (*tag).to_owned()).collect();
+        self
+    }
+
+    /// Is disabled where any of these tags is.
+    pub fn forbids(mut self, tags: &[&str]) -> Self {
+        self.forbidden_tags = tags.iter().map(|tag| (*tag).to_owned()).collect();
+        self
+    }
+
+    /// Implements only these hooks.
+    pub fn only(mut self, hooks: HookSet) -> Self {
+        self.hooks = hooks;
+        self
+    }
+
+    /// Never looks at model descriptors.
+    pub fn without_models(mut self) -> Self {
+        self.uses_models = false;
+        self
+    }
+
+    /// For a provider: its model list depends on these configuration keys only.
+    pub fn discovery(mut self, keys: &[&str]) -> Self {
+        self.discovery_keys = keys.iter().map(|key| (*key).to_owned()).collect();
+        self
+    }
+}
+
+/// A plugin and its manifest, read once.
+pub(crate) struct Registered<P: ?Sized> {
+    pub(crate) manifest: Manifest,
+    pub(crate) plugin: Arc<P>,
+}
+
+impl<P: ?Sized> Registered<P> {
+    /// Reads the manifest; a name must not be empty and not taken by another plugin of the kind.
+    pub(crate) fn new<'a>(
+        manifest: Manifest,
+        plugin: Arc<P>,
+        kind: &str,
+        taken: impl IntoIterator<Item = &'a str>,
+    ) -> Result<Self> {
+        if manifest.name.trim().is_empty() {
+            return Err(Error::bad_argument(format!(
+                "a {kind} plugin has an empty name; give it one"
+            )));
+        }
+        if taken.into_iter().any(|name| name == manifest.name) {
+            return Err(Error::conflict(format!(
+                "a {kind} plugin named \"{}\" is registered already; names must be unique per kind",
+                manifest.name
+            )));
+        }
+        Ok(Self { manifest, plugin })
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.manifest.name
+    }
+}
+
+/// A provider and the extensions registered with it.
+pub(crate) struct RegisteredProvider {
+    pub(crate) provider: Registered<dyn Provider>,
+    pub(crate) extensions: Vec<Arc<Registered<dyn Extension>>>,
+}
+
+impl RegisteredProvider {
+    /// The form of this provider's native history.
+    pub(crate) fn format(&self) -> String {
+        self.provider.plugin.native_format().unwrap_or_else(|| self.provider.name().to_owned())
+    }
+}

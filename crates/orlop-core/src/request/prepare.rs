@@ -1,0 +1,149 @@
+//! Before the model call: plugins, native history, and the request as the hooks left it.
+
+use super::finish::Running;
+use super::provider_run::ProviderRun;
+use crate::config::Config;
+use crate::context::{CallContext, Context};
+use crate::core::Core;
+use crate::hooks::{ModelRequest, State};
+use crate::resolve::Resolution;
+use crate::session::{Session, Transcript};
+use orlop_types::{NativeItem, Result, Seq};
+use std::sync::Arc;
+
+/// A request that is ready to be sent.
+pub(super) struct Prepared {
+    pub(super) resolution: Arc<Resolution>,
+    pub(super) cx: Context,
+    pub(super) session: Session,
+    /// The messages of the session, mapped to native items where they were not before.
+    pub(super) messages: Transcript,
+    pub(super) native: Seq<NativeItem>,
+    pub(super) state: State,
+    /// Whether native history is no longer what the visible messages map to.
+    pub(super) changed: bool,
+}
+
+impl Core {
+    /// Prepares the request and hands it to the provider.
+    pub(super) async fn start(
+        self,
+        session: Session,
+        config: Config,
+        request_id: Option<String>,
+        context: CallContext,
+        stream: bool,
+    ) -> Result<Running> {
+        let prepared = self.prepare(session, config, request_id, context, stream).await?;
+        let baseline = prepared.native.len();
+        log_request(&prepared, stream);
+        let request = ModelRequest {
+            native_messages: prepared.native.clone(),
+            state: prepared.state.clone(),
+            request_id: prepared.cx.request_id().map(str::to_owned),
+            stream,
+        };
+        let run = ProviderRun::start(&self, &prepared.resolution, request, &prepared.cx).await?;
+        Ok(Running { prepared, run, baseline, finals: Vec::new() })
+    }
+
+    async fn prepare(
+        &self,
+        session: Session,
+        config: Config,
+        request_id: Option<String>,
+        context: CallContext,
+        stream: bool,
+    ) -> Result<Prepared> {
+        let resolution = self.resolve(&config).await?;
+        let format = resolution.provider()?.format();
+        let cx = self.context(&resolution, &config, &context).with(|inner| {
+            inner.session = Some(session.clone());
+            inner.request_id = request_id;
+            inner.stream = stream;
+        });
+        let retained = session.usable_native(&format).map(|native| native.items().clone());
+        let is_retained = retained.is_some();
+        let native = match retained {
+            Some(native) => native,
+            None => {
+                let messages = session.messages().iter().cloned().collect();
+                self.to_native(&resolution, messages, &cx).await?
+            }
+        };
+        let converted = native.clone();
+        let state = (*resolution.state).clone();
+        let ready = self.initialise(&resolution, native, state, &cx).await?;
+        let messages = if is_retained || ready.changed {
+            session.messages().clone()
+        } else {
+            self.mapped(&session, &converted, &resolution, &ready.state, &cx).await?
+        };
+        Ok(Prepared {
+            resolution,
+            cx,
+            session,
+            messages,
+            native: ready.native,
+            state: ready.state,
+            changed: ready.changed,
+        })
+    }
+
+    /// The messages of a session whose native history was just made, mapped to it. What the
+    /// messages say and carry stays; where the items stand for other messages, they stay unmapped.
+    async fn mapped(
+        &self,
+        session: &Session,
+        native: &Seq<NativeItem>,
+        resolution: &Resolution,
+        state: &State,
+        cx: &Context,
+    ) -> Result<Transcript> {
+        use crate::session::convert::{Unmapped, with_global_indices};
+        let derived = self.from_native(resolution, native, state, cx).await?;
+        let derived = with_global_indices(derived, native.len(), 0, native.len(), Unmapped::Stay);
+        let held = session.messages();
+        let same = derived.len() == held.len()
+            && derived.iter().zip(held.iter()).all(|(made, held)| made.role() == held.role());
+        if !same {
+            return Ok(held.clone());
+        }
+        let mapped = held
+            .iter()
+            .zip(&derived)
+            .map(|(held, made)| held.clone().with_native_indices(made.native_indices().clone()));
+        Ok(mapped.collect())
+    }
+}
+
+/// How much of a request body a log line may show.
+const LOGGED: usize = 1000;
+
+fn log_request(prepared: &Prepared, stream: bool) {
+    if !tracing::enabled!(target: "orlop::core", tracing::Level::DEBUG) {
+        return;
+    }
+    let mut body = String::new();
+    for item in prepared.native.iter() {
+        if body.len() >= LOGGED {
+            break;
+        }
+        body.push_str(item.wire());
+    }
+    let request = serde_json::to_string(&prepared.state.request).unwrap_or_default();
+    tracing::debug!(
+        target: "orlop::core",
+        stream,
+        native_messages = cut(&body),
+        request = cut(&request),
+        "sending request"
+    );
+}
+
+fn cut(text: &str) -> &str {
+    match text.char_indices().nth(LOGGED) {
+        Some((end, _)) => &text[..end],
+        None => text,
+    }
+}

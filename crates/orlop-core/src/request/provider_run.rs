@@ -1,0 +1,166 @@
+//! The provider at work on one request: its stream, the extensions on it, and what it has made so
+//! far. Everything a request changes lives here, so that one provider serves any number at once.
+
+use crate::context::Context;
+use crate::core::Core;
+use crate::hooks::{Chunk, Extension, Hook, ModelAnswer, ModelRequest, Runner, State};
+use crate::plugin::Registered;
+use crate::resolve::Resolution;
+use futures::stream::{BoxStream, StreamExt};
+use futures::task::{Context as Task, Poll};
+use orlop_types::{Error, NativeItem, ProviderEvent, Result, Seq};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+pub(super) struct ProviderRun {
+    provider: Arc<crate::plugin::RegisteredProvider>,
+    extensions: Vec<Arc<Registered<dyn Extension>>>,
+    chunks: BoxStream<'static, Result<Chunk>>,
+    /// Finals that came with a partial and follow it.
+    held_back: Vec<NativeItem>,
+    pub(super) native: Seq<NativeItem>,
+    pub(super) state: State,
+    /// Whether the provider answered with a native history of its own making.
+    pub(super) native_replaced: bool,
+}
+
+impl ProviderRun {
+    /// Hands the request to the provider in the form asked for, or in the one it has.
+    pub(super) async fn start(
+        core: &Core,
+        resolution: &Resolution,
+        request: ModelRequest,
+        cx: &Context,
+    ) -> Result<Self> {
+        let provider = resolution.provider.clone().ok_or_else(crate::resolve::no_provider)?;
+        let extensions = resolution
+            .extensions
+            .iter()
+            .filter(|extension| extension.manifest.hooks.contains(Hook::ProcessChunk))
+            .cloned()
+            .collect();
+        let mut run = Self {
+            provider,
+            extensions,
+            chunks: futures::stream::empty().boxed(),
+            held_back: Vec::new(),
+            native: request.native_messages.clone(),
+            state: request.state.clone(),
+            native_replaced: false,
+        };
+        if request.stream {
+            if !run.open_stream(&request, cx)? && !run.call(&core.runner, &request, cx).await? {
+                return Err(run.no_io());
+            }
+        } else if !run.call(&core.runner, &request, cx).await? && !run.open_stream(&request, cx)? {
+            return Err(run.no_io());
+        }
+        Ok(run)
+    }
+
+    fn no_io(&self) -> Error {
+        Error::bad_state(format!(
+            "provider \"{}\" has neither call_api nor stream_api",
+            self.provider.provider.name()
+        ))
+    }
+
+    fn in_hook(&self, error: Error, hook: Hook) -> Error {
+        error.in_hook(self.provider.provider.name(), hook.name())
+    }
+
+    fn open_stream(&mut self, request: &ModelRequest, cx: &Context) -> Result<bool> {
+        if !self.provider.provider.manifest.hooks.contains(Hook::StreamApi) {
+            return Ok(false);
+        }
+        let plugin = &self.provider.provider.plugin;
+        let opened = catch_unwind(AssertUnwindSafe(|| plugin.stream_api(request, cx)))
+            .map_err(|panic| self.in_hook(crate::hooks::panicked(&*panic), Hook::StreamApi))?;
+        match opened {
+            Some(chunks) => self.chunks = chunks,
+            None => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Calls the provider and holds its answer as if it had been streamed in one chunk.
+    async fn call(
+        &mut self,
+        runner: &Runner,
+        request: &ModelRequest,
+        cx: &Context,
+    ) -> Result<bool> {
+        let provider = self.provider.clone();
+        let answer: Option<ModelAnswer> =
+            runner.call(&provider.provider, Hook::CallApi, |p| p.call_api(request, cx)).await?;
+        let Some(answer) = answer else { return Ok(false) };
+        answer.state.apply(&mut self.state);
+        let finals = answer.final_messages;
+        if answer.native_messages.is_keep() {
+            self.native.extend(finals.iter().cloned());
+        } else {
+            self.native_replaced = true;
+            self.native = answer
+                .native_messages
+                .apply(&self.native)
+                .map_err(|error| self.in_hook(error, Hook::CallApi))?;
+        }
+        self.held_back = finals;
+        Ok(true)
+    }
+
+    /// The next thing the provider has, after every extension has seen it.
+    pub(super) fn poll_event(
+        &mut self,
+        task: &mut Task<'_>,
+    ) -> Poll<Option<Result<ProviderEvent>>> {
+        if !self.held_back.is_empty() {
+            let finals = std::mem::take(&mut self.held_back);
+            return Poll::Ready(Some(Ok(ProviderEvent::FinalMessages(finals))));
+        }
+        let polled = catch_unwind(AssertUnwindSafe(|| self.chunks.poll_next_unpin(task)));
+        let mut chunk = match polled {
+            Ok(Poll::Pending) => return Poll::Pending,
+            Ok(Poll::Ready(None)) => return Poll::Ready(None),
+            Ok(Poll::Ready(Some(Ok(chunk)))) => chunk,
+            Ok(Poll::Ready(Some(Err(error)))) => {
+                return Poll::Ready(Some(Err(self.in_hook(error, Hook::StreamApi))));
+            }
+            Err(panic) => {
+                let error = crate::hooks::panicked(&*panic);
+                return Poll::Ready(Some(Err(self.in_hook(error, Hook::StreamApi))));
+            }
+        };
+        if let Err(error) = self.extend(&mut chunk) {
+            return Poll::Ready(Some(Err(error)));
+        }
+        Poll::Ready(Some(Ok(self.take_in(chunk))))
+    }
+
+    /// Every active extension sees the chunk, in registration order.
+    fn extend(&self, chunk: &mut Chunk) -> Result<()> {
+        for extension in &self.extensions {
+            let seen = catch_unwind(AssertUnwindSafe(|| {
+                extension.plugin.process_chunk(&self.state, chunk)
+            }));
+            seen.unwrap_or_else(|panic| Err(crate::hooks::panicked(&*panic)))
+                .map_err(|error| error.in_hook(extension.name(), Hook::ProcessChunk.name()))?;
+        }
+        Ok(())
+    }
+
+    fn take_in(&mut self, chunk: Chunk) -> ProviderEvent {
+        let Chunk { raw: _, partial, final_messages, state } = chunk;
+        state.apply(&mut self.state);
+        self.native.extend(final_messages.iter().cloned());
+        match partial {
+            Some(partial) => {
+                tracing::trace!(target: "orlop::chunks", ?partial, "partial");
+                self.held_back = final_messages;
+                ProviderEvent::Partial(partial)
+            }
+            None if final_messages.is_empty() => ProviderEvent::Unknown,
+            None => ProviderEvent::FinalMessages(final_messages),
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! Which plugins take part for a configuration: the provider it names, and the extensions,
+//! features and tools whose tags are satisfied, computed once per configuration content.
+
+mod cache;
+mod enable;
+mod models;
+
+pub(crate) use cache::Caches;
+pub use models::ModelCache;
+
+use crate::config::Config;
+use crate::context::{CallContext, Context};
+use crate::core::Core;
+use crate::hooks::{
+    Extension, Feature, Hook, InitInput, Models, PrepareInput, State, Tool, ToolPolicyInput,
+    ToolSchemasInput,
+};
+use crate::interop::Registry;
+use crate::plugin::{Registered, RegisteredProvider};
+use orlop_types::{Error, Map, Result, ToolDescriptor, Value};
+use std::sync::Arc;
+
+/// Everything that is known about a configuration before a request.
+pub(crate) struct Resolution {
+    pub(crate) provider: Option<Arc<RegisteredProvider>>,
+    pub(crate) extensions: Vec<Arc<Registered<dyn Extension>>>,
+    /// By ascending priority.
+    pub(crate) features: Vec<Arc<Registered<dyn Feature>>>,
+    /// By ascending priority.
+    pub(crate) tools: Vec<PreparedTool>,
+    pub(crate) tags: Vec<String>,
+    pub(crate) models: Models,
+    /// After every plugin's `init`.
+    pub(crate) state: Arc<State>,
+    pub(crate) available: Arc<Vec<ToolDescriptor>>,
+    pub(crate) effective: Arc<Vec<ToolDescriptor>>,
+    pub(crate) wire_tools: Option<Arc<str>>,
+    pub(crate) interop: Registry,
+}
+
+/// A tool plugin with what it computed once for this configuration.
+pub(crate) struct PreparedTool {
+    pub(crate) tool: Arc<Registered<dyn Tool>>,
+    pub(crate) prepared: Arc<Value>,
+}
+
+impl Resolution {
+    /// The provider; without one, requests and everything native are impossible.
+    pub(crate) fn provider(&self) -> Result<&RegisteredProvider> {
+        self.provider.as_deref().ok_or_else(no_provider)
+    }
+}
+
+pub(crate) fn no_provider() -> Error {
+    Error::bad_state("no provider registered; register one before sending requests")
+}
+
+/// The names of the plugins that are active for a configuration.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize)]
+pub struct ActivePlugins {
+    /// The provider in use.
+    pub providers: Vec<String>,
+    /// Its enabled extensions.
+    pub extensions: Vec<String>,
+    /// The enabled features, in the order they run.
+    pub features: Vec<String>,
+    /// The enabled tool plugins.
+    pub tools: Vec<String>,
+}
+
+impl Core {
+    /// The names of the plugins that are active for `config`.
+    pub async fn plugins_for(&self, config: &Config) -> Result<ActivePlugins> {
+        let resolution = self.resolve(config).await?;
+        let provider = resolution.provider()?;
+        Ok(ActivePlugins {
+            providers: vec![provider.provider.name().to_owned()],
+            extensions: resolution
+                .extensions
+                .iter()
+                .map(|plugin| plugin.name().to_owned())
+                .collect(),
+            features: resolution.features.iter().map(|plugin| plugin.name().to_owned()).collect(),
+            tools: resolution.tools.iter().map(|tool| tool.tool.name().to_owned()).collect(),
+        })
+    }
+
+    /// The tags in force for `config`.
+    pub async fn tags_for(&self, config: &Config) -> Result<Vec<String>> {
+        Ok(self.resolve(config).await?.tags.clone())
+    }
+
+    /// The models the configured provider offers; empty if it cannot tell.
+    pub async fn models_for(&self, config: &Config) -> Result<Models> {
+        Ok(match self.select_provider(config)? {
+            Some(provider) => self.models.get(self, &provider, config).await,
+            None => Models::default(),
+        })
+    }
+
+    /// Resolves `config`, or remembers having done so.
+    pub(crate) async fn resolve(&self, config: &Config) -> Result<Arc<Resolution>> {
+        if let Some(known) = self.caches.get(config.fingerprint()) {
+            return Ok(known);
+        }
+        let resolution = Arc::new(self.resolve_anew(config).await?);
+        tracing::debug!(
+            target: "orlop::core",
+            provider = resolution.provider.as_ref().map(|provider| provider.provider.name()),
+            extensions = ?resolution.extensions.iter().map(|plugin| plugin.name()).collect::<Vec<_>>(),
+            features = ?resolution.features.iter().map(|plugin| plugin.name()).collect::<Vec<_>>(),
+            tools = ?resolution.tools.iter().map(|tool| tool.tool.name()).collect::<Vec<_>>(),
+            tags = ?resolution.tags,
+            "plugins resolved"
+        );
+        self.caches.put(config.fingerprint(), resolution.clone());
+        Ok(resolution)
+    }
+
+    /// The provider that `config` selects; `None` if none is registered at all.
+    pub(crate) fn select_provider(
+        &self,
+        config: &Config,
+    ) -> Result<Option<Arc<RegisteredProvider>>> {
+        let providers = &self.plugins.providers;
+        let known = || {
+            let names: Vec<_> = providers.iter().map(|provider| provider.provider.name()).collect();
+            names.join(", ")
+        };
+        match (config.text("provider"), providers.as_slice()) {
+            (_, []) => Ok(None),
+            (Some(name), _) => providers
+                .iter()
+                .find(|provider| provider.provider.name() == name)
+                .map(|provider| Some(provider.clone()))
+                .ok_or_else(|| {
+                    Error::not_found(format!(
+                        "provider \"{name}\" is not registered; known: {}",
+                        known()
+                    ))
+                }),
+            (None, [only]) => Ok(Some(only.clone())),
+            (None, _) => Err(Error::bad_argument(format!(
+                "config names no provider and several are registered; set provider to one of: {}",
+                known()
+            ))),
+        }
+    }
+
+    async fn resolve_anew(&self, config: &Config) -> Result<Resolution> {
+        let cx = Context::new(self.clone(), config.clone(), Arc::new(CallContext::new("core")));
+        let provider = self.select_provider(config)?;
+        let models = match &provider {
+            Some(provider) if self.wants_models(provider) => {
+                self.models.get(self, provider, config).await
+            }
+            _ => Models::default(),
+        };
+        let enabled = match &provider {
+            Some(provider) => self.enabled_for(provider, config, &models, &cx).await?,
+            None => enable::Enabled::everything(&self.plugins),
+        };
+        let enable::Enabled { extensions, mut features, mut tools, tags } = enabled;
+        features.sort_by_key(|feature| feature.manifest.priority);
+        tools.sort_by_key(|tool| tool.manifest.priority);
+
+        let interop = Registry::new(
+            provider.as_ref().map(|provider| provider.provider.plugin.interop()),
+            extensions
+                .iter()
+                .map(|extension| extension.plugin.interop())
+                .chain(tools.iter().map(|tool| tool.plugin.interop())),
+        );
+        let state =
+            self.init_all(config, provider.as_deref(), &extensions, &features, &tools, &cx).await?;
+        let (tools, available) = self.prepare_tools(config, &state, tools, &cx).await?;
+        let effective = self.apply_tool_policy(config, &features, available.clone(), &cx).await?;
+        let wire_tools = wire_tools(&interop, &effective)?;
+        Ok(Resolution {
+            provider,
+            extensions,
+            features,
+            tools,
+            tags,
+            models,
+            state: Arc::new(state),
+            available: Arc::new(available),
+            effective: Arc::new(effective),
+            wire_tools,
+            interop,
+        })
+    }
+
+    fn wants_models(&self, provider: &RegisteredProvider) -> bool {
+        provider.provider.manifest.uses_models
+            || provider.extensions.iter().any(|plugin| plugin.manifest.uses_models)
+            || self.plugins.features.iter().any(|plugin| plugin.manifest.uses_models)
+            || self.plugins.tools.iter().any(|plugin| plugin.manifest.uses_models)
+    }
+
+    async fn init_all(
+        &self,
+        config: &Config,
+        provider: Option<&RegisteredProvider>,
+        extensions: &[Arc<Registered<dyn Extension>>],
+        features: &[Arc<Registered<dyn Feature>>],
+        tools: &[Arc<Registered<dyn Tool>>],
+        cx: &Context,
+    ) -> Result<State> {
+        let state = State { config: config.clone(), ..State::default() };
+        let mut input = InitInput { config: config.clone(), state };
+        macro_rules! init {
+            ($plugin:expr) => {{
+                let plugin = $plugin;
+                let change = self.runner.call(plugin, Hook::Init, |p| p.init(&input, cx)).await?;
+                change.apply(&mut input.state);
+            }};
+        }
+        if let Some(provider) = provider {
+            init!(&provider.provider);
+        }
+        for extension in extensions {
+            init!(extension);
+        }
+        for feature in features {
+            init!(feature);
+        }
+        for tool in tools {
+            init!(tool);
+        }
+        Ok(input.state)
+    }
+
+    async fn prepare_tools(
+        &self,
+        config: &Config,
+        state: &State,
+        tools: Vec<Arc<Registered<dyn Tool>>>,
+        cx: &Context,
+    ) -> Result<(Vec<PreparedTool>, Vec<ToolDescriptor>)> {
+        let (mut prepared, mut catalogue) = (Vec::new(), Vec::new());
+        for tool in tools {
+            let ask = ToolSchemasInput { config: config.clone(), state: state.clone() };
+            let schemas = self
+                .runner
+                .call(&tool, Hook::GetToolSchemas, |p| p.get_tool_schemas(&ask, cx))
+                .await?;
+            catalogue.extend(schemas.iter().map(|schema| ToolDescriptor {
+                schema: schema.clone(),
+                plugin: tool.name().to_owned(),
+            }));
+            let ask = PrepareInput { config: config.clone(), state: state.clone(), schemas };
+            let data =
+                self.runner.call(&tool, Hook::PrepareTools, |p| p.prepare_tools(&ask, cx)).await?;
+            prepared.push(PreparedTool { tool, prepared: Arc::new(data) });
+        }
+        Ok((prepared, catalogue))
+    }
+
+    async fn apply_tool_policy(
+        &self,
+        config: &Config,
+        features: &[Arc<Registered<dyn Feature>>],
+        tools: Vec<ToolDescriptor>,
+        cx: &Context,
+    ) -> Result<Vec<ToolDescriptor>> {
+        let mut input = ToolPolicyInput { config: config.clone(), tools };
+        for feature in features {
+            let answer = self
+                .runner
+                .call(feature, Hook::FilterTools, |p| p.filter_tools(&input, cx))
+                .await?;
+            if let Some(tools) = answer {
+                input.tools = tools;
+            }
+        }
+        Ok(input.tools)
+    }
+}
+
+/// The schemas as the provider wants them, as JSON text.
+fn wire_tools(interop: &Registry, tools: &[ToolDescriptor]) -> Result<Option<Arc<str>>> {
+    if tools.is_empty() {
+        return Ok(None);
+    }
+    let written = |schema: &Map| match interop.schema_format() {
+        Some(format) => interop.convert_schema(schema, format),
+        None => None,
+    };
+    let schemas: Vec<Value> = tools
+        .iter()
+        .map(|tool| written(&tool.schema).unwrap_or_else(|| Value::Object(tool.schema.clone())))
+        .collect();
+    let text = serde_json::to_string(&schemas)
+        .map_err(|error| Error::internal(format!("tool schemas do not serialise: {error}")))?;
+    Ok(Some(text.into()))
+}

@@ -1,0 +1,205 @@
+//! What plugins contribute for people: settings, elements, completions, templates.
+
+use crate::config::Config;
+use crate::context::{CallContext, Context};
+use crate::core::Core;
+use crate::hooks::{ApplyCompletionInput, CompletionsInput, ConfigInput, Hook, UiInput};
+use orlop_types::{ActionOwner, Map, Result, Value};
+use std::sync::Arc;
+
+/// A text template of a feature.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Template {
+    /// The feature.
+    pub plugin: String,
+    /// The text.
+    pub text: String,
+}
+
+impl Core {
+    /// The configuration keys of all registered plugins: providers each with their extensions,
+    /// then features, then tools. Two plugins with the same key give two entries.
+    pub fn config_schema(&self) -> Vec<Map> {
+        let mut entries = Vec::new();
+        let mut add = |schema: &Map, plugin: &str| {
+            for (key, descriptor) in schema {
+                let Value::Object(descriptor) = descriptor else { continue };
+                if key.is_empty() {
+                    continue;
+                }
+                let mut entry = descriptor.clone();
+                entry.entry("plugin").or_insert_with(|| plugin.into());
+                entry.entry("key").or_insert_with(|| key.as_str().into());
+                entries.push(entry);
+            }
+        };
+        for held in &self.plugins.providers {
+            add(&held.provider.manifest.config_schema, held.provider.name());
+            for extension in &held.extensions {
+                add(&extension.manifest.config_schema, extension.name());
+            }
+        }
+        for feature in &self.plugins.features {
+            add(&feature.manifest.config_schema, feature.name());
+        }
+        for tool in &self.plugins.tools {
+            add(&tool.manifest.config_schema, tool.name());
+        }
+        entries
+    }
+
+    /// The elements of the plugins active for `config`: actions and others first, in the order
+    /// they were contributed, then settings, each key once.
+    pub async fn ui_schema(&self, config: &Config) -> Result<Vec<Map>> {
+        let resolution = self.resolve(config).await?;
+        let cx = self.context(&resolution, config, &CallContext::new("core"));
+        let models = match &resolution.provider {
+            Some(provider) => self.models.get(self, provider, config).await,
+            None => resolution.models.clone(),
+        };
+        let input = UiInput {
+            config: config.clone(),
+            tags: resolution.tags.clone(),
+            models,
+            available_tools: resolution.available.clone(),
+            tools: resolution.effective.clone(),
+        };
+        let mut elements = Elements::default();
+        macro_rules! ask {
+            ($plugin:expr, $owner:expr) => {{
+                let plugin = $plugin;
+                let found = self
+                    .runner
+                    .call(plugin, Hook::GetUiElements, |p| p.get_ui_elements(&input, &cx))
+                    .await?;
+                elements.add(found, plugin.name(), $owner);
+            }};
+        }
+        if let Some(provider) = &resolution.provider {
+            ask!(&provider.provider, None);
+        }
+        for extension in &resolution.extensions {
+            ask!(&**extension, Some(ActionOwner::ProviderExtension));
+        }
+        for feature in &resolution.features {
+            ask!(&**feature, Some(ActionOwner::Feature));
+        }
+        for held in &resolution.tools {
+            ask!(&*held.tool, None);
+        }
+        Ok(elements.in_order())
+    }
+
+    /// Completions of all registered features for the text before the cursor. `start` of a
+    /// completion is a character offset from the cursor, zero or negative.
+    pub async fn completions(&self, config: &Config, text: &str) -> Result<Vec<Map>> {
+        let input = CompletionsInput { config: config.clone(), text: text.to_owned() };
+        let cx = self.plain_context(config);
+        let mut completions = Vec::new();
+        for feature in &self.plugins.features {
+            let found = self
+                .runner
+                .call(feature, Hook::GetCompletions, |p| p.get_completions(&input, &cx))
+                .await?;
+            completions.extend(found.into_iter().filter_map(|item| match item {
+                Value::Object(item) => Some(item),
+                _ => None,
+            }));
+        }
+        Ok(completions)
+    }
+
+    /// The snippet for an accepted completion: the first feature that has one; empty if none.
+    /// `text` is the buffer after the completion was applied.
+    pub async fn apply_completion(
+        &self,
+        config: &Config,
+        text: &str,
+        completion: Map,
+    ) -> Result<String> {
+        let input =
+            ApplyCompletionInput { config: config.clone(), text: text.to_owned(), completion };
+        let cx = self.plain_context(config);
+        for feature in &self.plugins.features {
+            let snippet = self
+                .runner
+                .call(feature, Hook::ApplyCompletion, |p| p.apply_completion(&input, &cx))
+                .await?;
+            if !snippet.is_empty() {
+                return Ok(snippet);
+            }
+        }
+        Ok(String::new())
+    }
+
+    /// The templates of the features active for `config`.
+    pub async fn templates(&self, config: &Config) -> Result<Vec<Template>> {
+        let resolution = self.resolve(config).await?;
+        let cx = self.context(&resolution, config, &CallContext::new("core"));
+        let input = ConfigInput { config: config.clone() };
+        let mut templates = Vec::new();
+        for feature in &resolution.features {
+            let text = self
+                .runner
+                .call(feature, Hook::GetTemplate, |p| p.get_template(&input, &cx))
+                .await?;
+            if !text.is_empty() {
+                templates.push(Template { plugin: feature.name().to_owned(), text });
+            }
+        }
+        Ok(templates)
+    }
+
+    fn plain_context(&self, config: &Config) -> Context {
+        Context::new(self.clone(), config.clone(), Arc::new(CallContext::new("core")))
+    }
+}
+
+/// Elements as they are contributed. A setting with a key replaces an earlier one of that key
+/// and keeps its place.
+#[derive(Default)]
+struct Elements {
+    others: Vec<Map>,
+    settings: Vec<(String, Map)>,
+}
+
+impl Elements {
+    fn add(&mut self, found: Vec<Value>, plugin: &str, owner: Option<ActionOwner>) {
+        for element in found {
+            let Value::Object(mut element) = element else { continue };
+            let kind = match element.get("ui_type").and_then(Value::as_str) {
+                Some(kind) if !kind.is_empty() => kind.to_owned(),
+                _ => {
+                    element.insert("ui_type".into(), "config".into());
+                    "config".to_owned()
+                }
+            };
+            element.entry("plugin").or_insert_with(|| plugin.into());
+            let is_action = matches!(kind.as_str(), "session_action" | "message_action")
+                && element.get("action_id").is_some_and(Value::is_string);
+            if let (Some(owner), true) = (owner, is_action) {
+                element
+                    .entry("action_owner")
+                    .or_insert_with(|| serde_json::to_value(owner).unwrap_or_default());
+            }
+            let key = element.get("key").and_then(Value::as_str).filter(|key| !key.is_empty());
+            match key {
+                Some(key) if kind == "config" => {
+                    let key = key.to_owned();
+                    match self.settings.iter_mut().find(|(held, _)| *held == key) {
+                        Some((_, held)) => *held = element,
+                        None => self.settings.push((key, element)),
+                    }
+                }
+                _ => self.others.push(element),
+            }
+        }
+    }
+
+    fn in_order(self) -> Vec<Map> {
+        self.others
+            .into_iter()
+            .chain(self.settings.into_iter().map(|(_, element)| element))
+            .collect()
+    }
+}

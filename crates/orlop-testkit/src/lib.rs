@@ -1,0 +1,18 @@
+//! Test support for Orlop: a scripted model server, recorded HTTP exchanges and their fixtures.
+//!
+//! Every server here listens on a free port of 127.0.0.1, runs on the runtime of the test that
+//! started it and stops when it is dropped.
+
+pub mod cassette;
+mod error;
+pub mod fixtures;
+mod gate;
+mod local_server;
+pub mod mock_model;
+mod playback;
+pub mod scripted;
+mod sync;
+
+pub use error::TestkitError;
+pub use fixtures::skip;
+pub use gate::Gate;

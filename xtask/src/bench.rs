@@ -1,0 +1,36 @@
+//! `cargo xtask bench`: runs the benchmarks and keeps what they print beside the machine's facts,
+//! for a figure means little without them.
+
+mod machine;
+
+use std::{fs, process::ExitCode};
+
+use crate::{process, workspace::Workspace};
+
+/// Runs the command.
+pub(crate) fn run(workspace: &Workspace, arguments: &[&str]) -> Result<ExitCode, String> {
+    let filter = match arguments {
+        [] => None,
+        [filter] if !filter.starts_with('-') => Some(filter),
+        other => return Err(crate::unknown_arguments("bench", other)),
+    };
+    let mut output = machine::facts();
+    println!("{output}");
+
+    // Without `--bench` cargo runs the unit tests as well, which have no figures to show.
+    let mut benches = workspace.cargo(["bench", "--workspace", "--locked", "--bench", "*"]);
+    if let Some(filter) = filter {
+        benches.args(["--", filter]);
+    }
+    process::stream(&mut benches, |line| {
+        output.push('\n');
+        output.push_str(line);
+    })?;
+    output.push('\n');
+
+    let file = workspace.output_folder("bench")?.join("latest.txt");
+    fs::write(&file, output)
+        .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
+    println!("\nkept in target/bench/latest.txt");
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,114 @@
+//! Build and check tasks of the workspace: `cargo xtask --help` says them all.
+//!
+//! Each command is one module with a `run` function and one row in [`COMMANDS`]; the help text is
+//! made from that table.
+
+mod bench;
+mod coverage;
+mod licences;
+mod process;
+mod test;
+mod workspace;
+
+use std::process::ExitCode;
+
+use workspace::Workspace;
+
+/// One thing `cargo xtask` can do.
+struct Command {
+    name: &'static str,
+    arguments: &'static str,
+    summary: &'static str,
+    run: fn(&Workspace, &[&str]) -> Result<ExitCode, String>,
+}
+
+const COMMANDS: &[Command] = &[
+    Command {
+        name: "test",
+        arguments: "",
+        summary: "run every check of the workspace, stopping at the first failure",
+        run: test::run,
+    },
+    Command {
+        name: "coverage",
+        arguments: "[--verbose]",
+        summary: "compare the requirement rows of docs/spec with the tests that carry their ids",
+        run: coverage::run,
+    },
+    Command {
+        name: "licences",
+        arguments: "",
+        summary: "check licence and origin of every dependency against deny.toml",
+        run: licences::run,
+    },
+    Command {
+        name: "bench",
+        arguments: "[FILTER]",
+        summary: "run the benchmarks, keeping the output in target/bench/latest.txt",
+        run: bench::run,
+    },
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    dispatch(&arguments).unwrap_or_else(|message| {
+        eprintln!("error: {message}");
+        ExitCode::FAILURE
+    })
+}
+
+fn dispatch(arguments: &[&str]) -> Result<ExitCode, String> {
+    let Some((&name, rest)) = arguments.split_first() else {
+        return Err(format!("no command given\n\n{}", help()));
+    };
+    if name == "help" || arguments.iter().any(|argument| matches!(*argument, "-h" | "--help")) {
+        print!("{}", help());
+        return Ok(ExitCode::SUCCESS);
+    }
+    let Some(command) = COMMANDS.iter().find(|command| command.name == name) else {
+        return Err(format!("there is no command `{name}`\n\n{}", help()));
+    };
+    (command.run)(&Workspace::find()?, rest)
+}
+
+/// What a command answers when it does not understand its arguments.
+fn unknown_arguments(command: &str, arguments: &[&str]) -> String {
+    format!(
+        "`{command}` does not take `{}`; `cargo xtask --help` says what it takes",
+        arguments.join(" ")
+    )
+}
+
+fn help() -> String {
+    let mut text = String::from(
+        "Build and check tasks of the Orlop workspace.\n\n\
+         Usage: cargo xtask <COMMAND>\n\nCommands:\n",
+    );
+    for command in COMMANDS {
+        let call = format!("{} {}", command.name, command.arguments);
+        text.push_str(&format!("  {call:<22}{}\n", command.summary));
+    }
+    text.push_str(&format!("  {:<22}print this text\n", "help, -h, --help"));
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn help_names_every_command() {
+        let text = help();
+        for command in COMMANDS {
+            assert!(text.contains(&format!("\n  {} ", command.name)), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_command_is_answered_with_the_help() {
+        let message = dispatch(&["lunch"]).unwrap_err();
+        assert!(message.starts_with("there is no command `lunch`"), "{message}");
+        assert!(message.contains("coverage [--verbose]"), "{message}");
+    }
+}

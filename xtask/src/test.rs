@@ -1,0 +1,83 @@
+//! `cargo xtask test`: every check of the workspace in one go, as the continuous checks run it.
+//!
+//! The steps run in the order of [`steps`] and the first failure ends the run. The last line is
+//! `N passed, N failed, N skipped`, summed over all test programs (see [`Tally`]).
+
+mod skips;
+mod tally;
+
+use std::{process::ExitCode, time::Instant};
+
+use crate::{coverage, licences, process, workspace::Workspace};
+use skips::Skips;
+use tally::Tally;
+
+/// One check: its heading, and what it runs.
+struct Step {
+    title: &'static str,
+    run: fn(&Workspace, &mut Tally) -> Result<(), String>,
+}
+
+/// All checks, cheap ones first.
+fn steps() -> Vec<Step> {
+    vec![
+        Step { title: "format", run: |workspace, _| format(workspace) },
+        Step { title: "clippy", run: |workspace, _| clippy(workspace) },
+        Step { title: "licences", run: |workspace, _| licences::check(workspace) },
+        // Checks that generated files are up to date have their place here.
+        Step { title: "tests", run: tests },
+        Step { title: "documentation", run: |workspace, _| documentation(workspace) },
+        Step { title: "coverage", run: |workspace, _| coverage::check(workspace, false) },
+    ]
+}
+
+/// Runs the command.
+pub(crate) fn run(workspace: &Workspace, arguments: &[&str]) -> Result<ExitCode, String> {
+    if !arguments.is_empty() {
+        return Err(crate::unknown_arguments("test", arguments));
+    }
+    let mut tally = Tally::default();
+    for step in steps() {
+        println!("\n=== {} ===", step.title);
+        let start = Instant::now();
+        let result = (step.run)(workspace, &mut tally);
+        let seconds = start.elapsed().as_secs_f64();
+        if let Err(message) = result {
+            tally.count_failed_step();
+            println!("--- {}: FAILED after {seconds:.1} s: {message}\n\n{tally}", step.title);
+            return Ok(ExitCode::FAILURE);
+        }
+        println!("--- {}: {seconds:.1} s", step.title);
+    }
+    println!("\n{tally}");
+    Ok(ExitCode::SUCCESS)
+}
+
+fn format(workspace: &Workspace) -> Result<(), String> {
+    process::run(&mut workspace.cargo(["fmt", "--all", "--check"]))
+        .map_err(|message| format!("{message}; `cargo fmt --all` puts it right"))
+}
+
+fn clippy(workspace: &Workspace) -> Result<(), String> {
+    let arguments =
+        ["clippy", "--workspace", "--all-targets", "--locked", "--", "--deny", "warnings"];
+    process::run(&mut workspace.cargo(arguments))
+}
+
+fn tests(workspace: &Workspace, tally: &mut Tally) -> Result<(), String> {
+    let skips = Skips::new(workspace)?;
+    let mut tests = workspace.cargo(["test", "--workspace", "--locked", "--no-fail-fast"]);
+    tests.env(skips::VARIABLE, skips.file());
+    let result = process::stream(&mut tests, |line| tally.read_line(line));
+    let lines = skips.lines()?;
+    for line in &lines {
+        println!("{line}");
+    }
+    tally.count_skips(lines.len());
+    result
+}
+
+fn documentation(workspace: &Workspace) -> Result<(), String> {
+    let mut doc = workspace.cargo(["doc", "--workspace", "--no-deps", "--locked"]);
+    process::run(doc.env("RUSTDOCFLAGS", "-D warnings"))
+}
