@@ -7,6 +7,7 @@ mod bench;
 mod coverage;
 mod licences;
 mod process;
+mod schemas;
 mod test;
 mod workspace;
 
@@ -34,6 +35,12 @@ const COMMANDS: &[Command] = &[
         arguments: "[--verbose]",
         summary: "compare the requirement rows of docs/spec with the tests that carry their ids",
         run: coverage::run,
+    },
+    Command {
+        name: "schemas",
+        arguments: "[--check]",
+        summary: "write the schemas and the reference page made from the hook table, or check them",
+        run: schemas::run,
     },
     Command {
         name: "licences",

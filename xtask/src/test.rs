@@ -8,7 +8,7 @@ mod tally;
 
 use std::{process::ExitCode, time::Instant};
 
-use crate::{coverage, licences, process, workspace::Workspace};
+use crate::{coverage, licences, process, schemas, workspace::Workspace};
 use skips::Skips;
 use tally::Tally;
 
@@ -24,7 +24,7 @@ fn steps() -> Vec<Step> {
         Step { title: "format", run: |workspace, _| format(workspace) },
         Step { title: "clippy", run: |workspace, _| clippy(workspace) },
         Step { title: "licences", run: |workspace, _| licences::check(workspace) },
-        // Checks that generated files are up to date have their place here.
+        Step { title: "schemas", run: |workspace, _| schemas::check(workspace) },
         Step { title: "tests", run: tests },
         Step { title: "documentation", run: |workspace, _| documentation(workspace) },
         Step { title: "coverage", run: |workspace, _| coverage::check(workspace, false) },

@@ -83,7 +83,11 @@ impl CallContext {
         Self { caller, ..Self::default() }
     }
 
-    /// Adds data of the caller. A reserved key is dropped with a warning.
+    /// Adds data of the caller, JSON and nothing else. A reserved key is dropped with a warning.
+    ///
+    /// ```compile_fail
+    /// orlop_core::CallContext::new("terminal").with("out", std::io::stdout());
+    /// ```
     pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
         if RESERVED_KEYS.contains(&key) {
             tracing::warn!(target: "orlop::core", caller = self.caller, key, "context key is reserved; the caller's value is ignored");
@@ -372,8 +376,8 @@ impl Context {
             put("stream", inner.stream.into());
             put("turn_native_start_index", response.turn_native_start_index.into());
         }
-        data.extend(inner.call.owned.clone());
         data.extend(inner.call.data.clone());
+        data.extend(inner.call.owned.clone());
         data
     }
 }

@@ -48,6 +48,18 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     })
 }
 
+/// Reads what [`hex`] wrote.
+pub(crate) fn from_hex(text: &str) -> Option<Digest> {
+    let mut digest = [0; 32];
+    if text.len() != 64 || !text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) {
+        return None;
+    }
+    for (index, byte) in digest.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(text.get(index * 2..index * 2 + 2)?, 16).ok()?;
+    }
+    Some(digest)
+}
+
 /// Each value starts with its kind and length, so that no two different values read the same.
 fn feed(hasher: &mut Sha256, value: &Value) {
     match value {

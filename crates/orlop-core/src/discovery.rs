@@ -2,10 +2,11 @@
 //! kinds.
 
 use crate::core::{Core, manifest_of};
-use crate::hooks::{Extension, Feature, Kind, Provider, Tool};
+use crate::hooks::{Extension, Feature, Kind, Provider, Tool, panicked};
 use crate::plugin::Manifest;
 use crate::resolve::ActivePlugins;
 use orlop_types::{Error, Result};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// A plugin of any kind.
@@ -48,6 +49,15 @@ pub struct BundlePlugin {
     pub capabilities: Vec<String>,
     /// Makes the plugin as the kind it was sorted into.
     pub make: Arc<dyn Fn(Kind) -> Result<AnyPlugin> + Send + Sync>,
+}
+
+impl BundlePlugin {
+    fn load(&self, kind: Kind) -> Result<(AnyPlugin, Manifest)> {
+        let plugin = catch_unwind(AssertUnwindSafe(|| (self.make)(kind)))
+            .unwrap_or_else(|panic| Err(panicked(&*panic)))?;
+        let manifest = plugin.manifest(&self.type_name)?;
+        Ok((plugin, manifest))
+    }
 }
 
 /// A module that holds plugins.
@@ -154,8 +164,11 @@ impl Found {
         let mut providers = Vec::new();
         for listed in bundle.plugins.iter().filter(|listed| listed.defined_in == module) {
             let kind = classify(listed.capabilities.iter().map(String::as_str));
-            let plugin = (listed.make)(kind)?;
-            let manifest = plugin.manifest(&listed.type_name)?;
+            let (plugin, manifest) = listed.load(kind).map_err(|error| {
+                let (listed, reason) = (&listed.type_name, error.message());
+                let text = format!("module \"{module}\" cannot be loaded: type {listed}: {reason}");
+                Error::new(error.class(), text).with_retryable(error.retryable())
+            })?;
             match (kind, plugin) {
                 (Kind::Provider, AnyPlugin::Provider(plugin)) => {
                     let named_like_module = normalise(&manifest.name) == base

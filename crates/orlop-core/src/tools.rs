@@ -84,19 +84,8 @@ impl Core {
     ) -> Result<Vec<Message>> {
         let mut messages = Vec::with_capacity(calls.len());
         for call in calls {
-            let mut last = None;
-            let mut events =
-                std::pin::pin!(self.iter_tool_messages(vec![call.clone()], config, context));
-            while let Some(event) = events.next().await {
-                if let ToolEvent::Message(message) = event? {
-                    last = Some(message);
-                }
-            }
-            let message = match last {
-                Some(message) => message,
-                None => self.unanswered(&call, config).await?,
-            };
-            messages.push(message);
+            let events = self.iter_tool_messages(vec![call.clone()], config, context);
+            messages.push(self.answer_among(events, &call, config).await?);
         }
         Ok(messages)
     }
@@ -119,7 +108,10 @@ impl Core {
         let cx = self.context(&resolution, config, context);
         match self.open(&handled, &resolution, &cx) {
             Ok(parts) => Ok(parts.map(|part| part.map(|part| part.to_json())).boxed()),
-            Err(_) => Ok(nothing()),
+            Err(error) => {
+                tracing::debug!(target: "orlop::core", %error, "the tool could not start");
+                Ok(nothing())
+            }
         }
     }
 
@@ -161,7 +153,23 @@ impl Core {
         Ok(previews)
     }
 
-    async fn unanswered(&self, call: &Map, config: &Config) -> Result<Message> {
+    /// The message among the events of `call`; where there is none, one that says so.
+    async fn answer_among(
+        &self,
+        events: impl Stream<Item = Result<ToolEvent>>,
+        call: &Map,
+        config: &Config,
+    ) -> Result<Message> {
+        let mut events = std::pin::pin!(events);
+        let mut last = None;
+        while let Some(event) = events.next().await {
+            if let ToolEvent::Message(message) = event? {
+                last = Some(message);
+            }
+        }
+        if let Some(message) = last {
+            return Ok(message);
+        }
         let resolution = self.resolve(config).await?;
         let call = resolution.interop.inspect_call(call).ok();
         Ok(nobody_handled(call.as_ref(), None))
@@ -421,4 +429,27 @@ fn tool_failed(handled: &Handled, error: &Error) -> Message {
     let mut metadata = call_metadata(Some(&handled.call));
     metadata.insert("tool_plugin".into(), handled.tool.name().into());
     Message::tool(format!("Tool error: {}", error.message())).with_metadata(metadata)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures::executor::block_on;
+
+    #[test] // F-32
+    fn a_call_without_any_message_gets_one_that_says_so() {
+        for (call, text, id) in [
+            (json!({"id": "c1", "name": "read"}), "Error: no tool handled 'read'", json!("c1")),
+            (json!({"garbage": 1}), "Error: no tool handled 'unknown'", Value::Null),
+        ] {
+            let call = call.as_object().cloned().unwrap_or_default();
+            let (core, config) = (Core::new(), Config::empty());
+            let answer = core.answer_among(stream::empty(), &call, &config);
+            let message = block_on(answer).unwrap();
+            let name = call.get("name").cloned().unwrap_or_default();
+            let metadata = json!({ "tool_call_id": id, "tool_name": name });
+            assert_eq!(message.text(), text);
+            assert_eq!(message.metadata(), metadata.as_object().unwrap());
+        }
+    }
 }

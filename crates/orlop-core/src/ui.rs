@@ -82,7 +82,13 @@ impl Core {
             ask!(&**extension, Some(ActionOwner::ProviderExtension));
         }
         for feature in &resolution.features {
-            ask!(&**feature, Some(ActionOwner::Feature));
+            // The pair of plugin and action id finds an extension first, so its name wins here too.
+            let mut extensions = resolution.extensions.iter();
+            let owner = match extensions.any(|extension| extension.name() == feature.name()) {
+                true => ActionOwner::ProviderExtension,
+                false => ActionOwner::Feature,
+            };
+            ask!(&**feature, Some(owner));
         }
         for held in &resolution.tools {
             ask!(&*held.tool, None);
@@ -91,16 +97,23 @@ impl Core {
     }
 
     /// Completions of all registered features for the text before the cursor. `start` of a
-    /// completion is a character offset from the cursor, zero or negative.
+    /// completion is a character offset from the cursor, zero or negative. A feature that fails
+    /// has none.
     pub async fn completions(&self, config: &Config, text: &str) -> Result<Vec<Map>> {
         let input = CompletionsInput { config: config.clone(), text: text.to_owned() };
         let cx = self.plain_context(config);
         let mut completions = Vec::new();
-        for feature in &self.plugins.features {
+        let hook = Hook::GetCompletions;
+        let asked = self.plugins.features.iter().filter(|held| held.manifest.hooks.contains(hook));
+        for feature in asked {
             let found = self
                 .runner
-                .call(feature, Hook::GetCompletions, |p| p.get_completions(&input, &cx))
-                .await?;
+                .try_call(feature, hook, |p| p.get_completions(&input, &cx))
+                .await
+                .inspect_err(
+                    |error| tracing::debug!(target: "orlop::core", %error, "no completions"),
+                )
+                .unwrap_or_default();
             completions.extend(found.into_iter().filter_map(|item| match item {
                 Value::Object(item) => Some(item),
                 _ => None,

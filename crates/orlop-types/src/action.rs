@@ -206,7 +206,10 @@ impl ActionResult {
                 Some(value) => serde_json::from_value(value).map_err(read)?,
                 None => Change::Keep,
             },
-            base_revision: fields.shift_remove("base_revision").and_then(|value| value.as_u64()),
+            base_revision: match fields.shift_remove("base_revision") {
+                Some(value) => serde_json::from_value(value).map_err(read)?,
+                None => None,
+            },
             session_metadata: fields.shift_remove("session_metadata"),
             final_messages: match fields.shift_remove("final_messages") {
                 Some(value) => serde_json::from_value(value).map_err(read)?,

@@ -85,9 +85,8 @@ impl NativeIndices {
 
     /// Reads `native_indices` as found in message metadata.
     pub fn from_json(value: Value) -> Self {
-        let positions: Option<Vec<usize>> = value.as_array().and_then(|items| {
-            items.iter().map(|item| item.as_u64().and_then(|n| usize::try_from(n).ok())).collect()
-        });
+        let positions: Option<Vec<usize>> =
+            value.as_array().and_then(|items| items.iter().map(position).collect());
         match positions {
             Some(positions) => Self::new(positions),
             None => Self::Other(Arc::new(value)),
@@ -126,6 +125,11 @@ impl NativeIndices {
     pub fn is_malformed(&self) -> bool {
         matches!(self, Self::Other(_))
     }
+}
+
+/// A position as JSON gives it. The largest number is none: a run that ends after it has no end.
+fn position(value: &Value) -> Option<usize> {
+    usize::try_from(value.as_u64()?).ok().filter(|&n| n < usize::MAX)
 }
 
 /// One message: role, content, metadata, and what a tool or an attachment adds.

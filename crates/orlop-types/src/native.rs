@@ -4,7 +4,7 @@
 //! serialise. `_metadata`, which never leaves the process, is held apart from that text.
 
 use crate::json::{Map, Value, minify};
-use serde::de::{Error as _, MapAccess, Visitor};
+use serde::de::{Error as _, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 use std::fmt;
@@ -46,8 +46,9 @@ impl NativeItem {
     fn from_raw(raw: &RawValue) -> Result<Self, serde_json::Error> {
         let text = minify(raw.get())
             .ok_or_else(|| serde_json::Error::custom("a native item nests too deep"))?;
-        // The key may be spelled with escapes, so any escape leads to the careful way, too.
-        if text.starts_with('{') && (text.contains("\"_metadata\"") || text.contains("\\u005")) {
+        serde_json::from_str::<Readable>(&text)?;
+        // The key may be spelled with escapes, so any escaped letter leads to the careful way, too.
+        if text.starts_with('{') && (text.contains("\"_metadata\"") || text.contains("\\u00")) {
             return Self::split(&text);
         }
         Ok(Self::assemble(RawValue::from_string(text)?, Map::new()))
@@ -182,6 +183,49 @@ impl schemars::JsonSchema for NativeItem {
             "description": "One item of the provider's own history, in the provider's own form.",
             "properties": { "_metadata": { "type": "object", "description": "Never sent to the provider." } }
         })
+    }
+}
+
+/// Text that can be read as a value. Raw text may have what no value can: half of a surrogate
+/// pair, a number beyond all doubles.
+struct Readable;
+
+impl<'de> Deserialize<'de> for Readable {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Self)
+    }
+}
+
+impl<'de> Visitor<'de> for Readable {
+    type Value = Self;
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any JSON value")
+    }
+    fn visit_unit<E>(self) -> Result<Self, E> {
+        Ok(self)
+    }
+    fn visit_bool<E>(self, _: bool) -> Result<Self, E> {
+        Ok(self)
+    }
+    fn visit_i64<E>(self, _: i64) -> Result<Self, E> {
+        Ok(self)
+    }
+    fn visit_u64<E>(self, _: u64) -> Result<Self, E> {
+        Ok(self)
+    }
+    fn visit_f64<E>(self, _: f64) -> Result<Self, E> {
+        Ok(self)
+    }
+    fn visit_str<E>(self, _: &str) -> Result<Self, E> {
+        Ok(self)
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self, A::Error> {
+        while list.next_element::<Self>()?.is_some() {}
+        Ok(self)
+    }
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self, A::Error> {
+        while map.next_entry::<Self, Self>()?.is_some() {}
+        Ok(self)
     }
 }
 

@@ -64,12 +64,19 @@ impl<T: Clone> Seq<T> {
 
     /// The first `len` items (all, if there are fewer).
     pub fn prefix(&self, len: usize) -> Self {
-        Self(self.0.clone().split_at(len.min(self.len())).0)
+        if len >= self.len() {
+            return self.clone();
+        }
+        Self(self.0.clone().split_at(len).0)
     }
 
     /// What follows the first `start` items.
     pub fn suffix(&self, start: usize) -> Self {
-        Self(self.0.clone().split_at(start.min(self.len())).1)
+        match start {
+            0 => self.clone(),
+            start if start >= self.len() => Self::new(),
+            start => Self(self.0.clone().split_at(start).1),
+        }
     }
 
     /// This list with the items of `range` replaced by `items`. Bounds beyond the end are cut.

@@ -113,25 +113,21 @@ impl ToolReport {
 
 impl ToolPart {
     /// Reads one chunk of a tool written in another language: a mapping with `success` is a
-    /// report, one with `part` is a part as it stands, any other mapping becomes a part; what is
-    /// no mapping is skipped.
+    /// report, any other mapping a part as it stands; what is no mapping is skipped.
     pub fn from_json(chunk: Value) -> Option<Self> {
         let Value::Object(mut fields) = chunk else { return None };
         if let Some(success) = fields.shift_remove("success") {
             let success = !matches!(success, Value::Null | Value::Bool(false));
             return Some(Self::Report(ToolReport { success, data: fields }));
         }
-        Some(Self::Part(if fields.contains_key("part") {
-            Value::Object(fields)
-        } else {
-            Value::Object(Map::from_iter([("part".to_owned(), Value::Object(fields))]))
-        }))
+        Some(Self::Part(Value::Object(fields)))
     }
 
-    /// The chunk as a mapping.
+    /// The chunk as a mapping; a part that is none is put under `part`.
     pub fn to_json(&self) -> Value {
         match self {
-            Self::Part(part) => part.clone(),
+            Self::Part(part) if part.is_object() => part.clone(),
+            Self::Part(part) => serde_json::json!({ "part": part }),
             Self::Report(report) => report.to_json(),
         }
     }

@@ -12,7 +12,7 @@ pub struct LedgerEntry {
     /// Its action.
     pub action: String,
     change: Change<NativeItem>,
-    len_before: usize,
+    before: Seq<NativeItem>,
     metadata: Map,
 }
 
@@ -20,7 +20,8 @@ pub struct LedgerEntry {
 ///
 /// An action that was given revision 3 may answer with edits against revision 3 while others have
 /// made it 5 in the meantime. Edits of other places are moved along; edits of the same place, or
-/// of the same metadata key, are a conflict that names both plugins.
+/// of the same metadata key, are a conflict that names both plugins. A whole list against an older
+/// revision says nothing of places, so any change of the list since then is a conflict.
 #[derive(Debug, Clone, Default)]
 pub struct ChangeLedger(Vec<LedgerEntry>);
 
@@ -62,9 +63,13 @@ impl ChangeLedger {
                 (change, next)
             }
             [first, ..] => {
-                let mut effect = Effect::of(change, first.len_before)?;
+                let change = match change {
+                    Change::Replace(items) if first.before.iter().eq(&items) => Change::Keep,
+                    other => other,
+                };
+                let mut effect = Effect::of(change, first.before.len())?;
                 for earlier in since {
-                    let theirs = Effect::of(earlier.change.clone(), earlier.len_before)?;
+                    let theirs = Effect::of(earlier.change.clone(), earlier.before.len())?;
                     let overlap =
                         effect.overlap(&theirs).or_else(|| same_key(&metadata, &earlier.metadata));
                     if let Some(what) = overlap {
@@ -83,7 +88,7 @@ impl ChangeLedger {
                 plugin: plugin.to_owned(),
                 action: action.to_owned(),
                 change,
-                len_before: native.len(),
+                before: native.clone(),
                 metadata,
             });
         }
@@ -98,25 +103,14 @@ fn refused(plugin: &str, action: &str, earlier: &LedgerEntry, what: &str) -> Err
     ))
 }
 
-/// The history after the change in `result`, if it is another one. The change is taken out.
-pub(super) fn changed(
-    native: &Seq<NativeItem>,
-    result: &mut ActionResult,
-) -> Result<Option<Seq<NativeItem>>> {
-    let change = std::mem::take(&mut result.native_messages);
-    if change.is_keep() {
-        return Ok(None);
-    }
-    let next = change.apply(native)?;
-    Ok((next != *native).then_some(next))
-}
-
 /// What a change does to a list, told in positions of the list before it: pieces replaced, and
 /// metadata patched in place.
 #[derive(Debug, Clone, Default)]
 struct Effect {
     pieces: Vec<Piece>,
     patches: Vec<(usize, Map)>,
+    /// Whether the list was given anew, not edited.
+    whole: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -135,9 +129,11 @@ impl Effect {
     fn of(change: Change<NativeItem>, len: usize) -> Result<Self> {
         match change {
             Change::Keep => Ok(Self::default()),
-            Change::Replace(items) => {
-                Ok(Self { pieces: vec![Piece { range: 0..len, items }], patches: vec![] })
-            }
+            Change::Replace(items) => Ok(Self {
+                pieces: vec![Piece { range: 0..len, items }],
+                patches: vec![],
+                whole: true,
+            }),
             Change::Edit(edits) => Self::of_edits(edits, len),
         }
     }
@@ -194,6 +190,9 @@ impl Effect {
 
     /// What both effects change, if they do.
     fn overlap(&self, other: &Self) -> Option<String> {
+        if self.whole && !(other.pieces.is_empty() && other.patches.is_empty()) {
+            return Some("native history, the later one as a whole".to_owned());
+        }
         for mine in &self.pieces {
             for theirs in &other.pieces {
                 let (start, end) = (

@@ -2,13 +2,13 @@
 //! before left it.
 
 use super::ledger::ChangeLedger;
-use super::public;
+use super::{public, refusal};
 use crate::config::Config;
 use crate::context::CallContext;
 use crate::core::Core;
 use crate::hooks::ActionInput;
 use crate::session::Session;
-use orlop_types::{ActionRecord, ActionResult, Error, Map, Result};
+use orlop_types::{ActionRecord, Error, Map, Result};
 
 /// What a lifecycle run gives.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,11 +64,7 @@ impl Core {
                     run.session =
                         self.apply_action(&run.session, changed, &result, &resolution, &cx).await?;
                 }
-                Err(conflict) if conflict.class() == orlop_types::ErrorClass::Conflict => {
-                    tracing::warn!(target: "orlop::core", error = %conflict, "an action's edits were refused");
-                    result = ActionResult::error("conflict", conflict.to_string());
-                }
-                Err(error) => return Err(error),
+                Err(error) => result = refusal(error)?,
             }
             run.results.push(ActionRecord {
                 plugin: owner.name().to_owned(),

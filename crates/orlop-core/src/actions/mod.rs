@@ -17,7 +17,8 @@ use crate::plugin::Registered;
 use crate::resolve::Resolution;
 use crate::session::Session;
 use orlop_types::{
-    ActionDefinition, ActionOwner, ActionResult, Error, Map, NativeItem, Result, Seq, Value,
+    ActionDefinition, ActionOwner, ActionResult, Error, ErrorClass, Map, NativeItem, Result, Seq,
+    Value,
 };
 use std::sync::Arc;
 
@@ -150,7 +151,8 @@ impl Core {
             revision: 0,
         };
         let mut result = self.run_action(&owner, input, &cx).await?;
-        let native = ledger::changed(&native, &mut result)?;
+        let (plugin, action) = (owner.name(), &definition.id);
+        let native = ChangeLedger::default().admit(&native, plugin, action, &mut result)?;
         let session = self.apply_action(session, native, &result, &resolution, &cx).await?;
         Ok((session, public(result)))
     }
@@ -252,6 +254,15 @@ pub(crate) fn public(result: ActionResult) -> Map {
         }
     }
     public
+}
+
+/// What a run records of an action whose changes were refused; any other error stops the run.
+fn refusal(error: Error) -> Result<ActionResult> {
+    if error.class() != ErrorClass::Conflict {
+        return Err(error);
+    }
+    tracing::warn!(target: "orlop::core", %error, "an action's changes were refused");
+    Ok(ActionResult::error(error.class().as_str(), error.to_string()))
 }
 
 fn unknown_action(call: &ActionCall) -> Error {

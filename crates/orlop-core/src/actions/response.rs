@@ -1,12 +1,14 @@
 //! The lifecycle the core itself owns: actions on the response in flight, before it is given out.
 
-use super::{Owner, public};
+use super::{ChangeLedger, public, refusal};
 use crate::context::{Context, ResponseInFlight};
 use crate::core::Core;
 use crate::hooks::{ActionInput, State};
 use crate::resolve::Resolution;
-use orlop_types::json::merge_session_metadata;
-use orlop_types::{ActionRecord, Error, Map, Message, NativeItem, Result, Seq, Value};
+use crate::session::convert::{Unmapped, turn_start, with_global_indices};
+use orlop_types::{
+    ActionRecord, ActionResult, Error, Map, Message, NativeItem, Result, Seq, Value,
+};
 
 /// The response as the actions find it.
 pub(crate) struct ResponseActions {
@@ -19,16 +21,20 @@ pub(crate) struct ResponseActions {
 /// The response as the actions left it.
 pub(crate) struct ResponseDone {
     pub(crate) finals: Vec<Message>,
-    pub(crate) finals_changed: bool,
     pub(crate) native: Seq<NativeItem>,
     pub(crate) native_changed: bool,
-    pub(crate) metadata_patch: Map,
+    /// Where the items of this turn begin in native history now.
+    pub(crate) baseline: usize,
+    /// What the actions patch in the session's metadata, in order.
+    pub(crate) metadata_patches: Vec<Map>,
     pub(crate) results: Vec<ActionRecord>,
 }
 
 impl Core {
     /// Runs the matching actions of the request's extensions and features. Each sees finals and
     /// native history as the one before left them, and the session as it was before the request.
+    /// Where an action changes native history and says nothing of the finals, they are derived
+    /// from it anew.
     pub(crate) async fn run_response_actions(
         &self,
         lifecycle: &str,
@@ -40,12 +46,13 @@ impl Core {
         let ResponseActions { finals, native, native_finals, baseline } = response;
         let mut done = ResponseDone {
             finals,
-            finals_changed: false,
             native,
             native_changed: false,
-            metadata_patch: Map::new(),
+            baseline,
+            metadata_patches: Vec::new(),
             results: Vec::new(),
         };
+        let mut ledger = ChangeLedger::default();
         for (owner, definition) in self.collect_actions(resolution, state, cx).await? {
             if !definition.runs_at(lifecycle) {
                 continue;
@@ -60,7 +67,7 @@ impl Core {
                     final_messages: done.finals.clone(),
                     native_final_messages: native_finals.clone(),
                     native_messages: done.native.clone(),
-                    turn_native_start_index: baseline,
+                    turn_native_start_index: done.baseline,
                 });
             });
             let input = ActionInput {
@@ -69,39 +76,57 @@ impl Core {
                 native_messages: done.native.clone(),
                 params: definition.validate(&Map::new())?,
                 state: state.clone(),
-                revision: done.results.len() as u64,
+                revision: ledger.revision(),
             };
-            self.take_in(&mut done, &owner, input, &cx).await?;
+            let mut result = self.run_action(&owner, input, &cx).await?;
+            match ledger.admit(&done.native, owner.name(), &definition.id, &mut result) {
+                Ok(native) => {
+                    let has_changed = native.is_some();
+                    done.take_in(native, &result);
+                    match result.final_messages.take() {
+                        Some(finals) => done.finals = finals,
+                        None if has_changed => {
+                            done.finals = self.derive_finals(&done, resolution, state, &cx).await?;
+                        }
+                        None => {}
+                    }
+                }
+                Err(error) => result = refusal(error)?,
+            }
+            done.results.push(ActionRecord {
+                plugin: owner.name().to_owned(),
+                action_id: definition.id,
+                action_owner: owner.kind(),
+                result: public(result),
+            });
         }
         Ok(done)
     }
 
-    async fn take_in(
+    /// The messages that the items of this turn stand for.
+    async fn derive_finals(
         &self,
-        done: &mut ResponseDone,
-        owner: &Owner,
-        input: ActionInput,
+        response: &ResponseDone,
+        resolution: &Resolution,
+        state: &State,
         cx: &Context,
-    ) -> Result<()> {
-        let action_id = input.action_id.clone();
-        let mut result = self.run_action(owner, input, cx).await?;
-        if let Some(finals) = result.final_messages.take() {
-            done.finals = finals;
-            done.finals_changed = true;
-        }
-        if let Some(native) = super::ledger::changed(&done.native, &mut result)? {
-            done.native = native;
-            done.native_changed = true;
+    ) -> Result<Vec<Message>> {
+        let ResponseDone { native, baseline, .. } = response;
+        let turn = native.suffix(*baseline);
+        let messages = self.from_native(resolution, &turn, state, cx).await?;
+        Ok(with_global_indices(messages, turn.len(), *baseline, native.len(), Unmapped::TakeAll))
+    }
+}
+
+impl ResponseDone {
+    fn take_in(&mut self, native: Option<Seq<NativeItem>>, result: &ActionResult) {
+        if let Some(native) = native {
+            self.baseline = turn_start(&self.native, &native, self.baseline);
+            self.native = native;
+            self.native_changed = true;
         }
         if let Some(Value::Object(patch)) = &result.session_metadata {
-            merge_session_metadata(&mut done.metadata_patch, patch);
+            self.metadata_patches.push(patch.clone());
         }
-        done.results.push(ActionRecord {
-            plugin: owner.name().to_owned(),
-            action_id,
-            action_owner: owner.kind(),
-            result: public(result),
-        });
-        Ok(())
     }
 }

@@ -101,7 +101,10 @@ impl StateChange {
                     merge_patch_map(&mut state.request, request);
                     patch.shift_remove("request");
                 }
-                if patch.contains_key("config") || patch.contains_key("session_metadata_patch") {
+                if let Some(own) = patch.shift_remove("session_metadata_patch") {
+                    add_metadata_patch(&mut state.session_metadata_patch, own);
+                }
+                if patch.contains_key("config") {
                     let mut fields = state.to_json();
                     merge_patch_map(&mut fields, &patch);
                     *state = State::from_json(fields);
@@ -110,6 +113,27 @@ impl StateChange {
                 }
             }
         }
+    }
+}
+
+/// Lays a further metadata patch over the one held. A `null` in it is meant for the session's
+/// metadata, so it stays.
+fn add_metadata_patch(held: &mut Option<Value>, patch: Value) {
+    match (held, patch) {
+        (held, Value::Null) => *held = None,
+        (Some(Value::Object(held)), Value::Object(patch)) => {
+            for (key, value) in patch {
+                match (key.as_str(), held.get_mut(&key), value) {
+                    ("overrides", Some(Value::Object(held)), Value::Object(more)) => {
+                        held.extend(more);
+                    }
+                    (_, _, value) => {
+                        held.insert(key, value);
+                    }
+                }
+            }
+        }
+        (held, patch) => *held = Some(patch),
     }
 }
 

@@ -48,8 +48,11 @@ fn text(value: Option<&Value>) -> Option<String> {
     value.and_then(Value::as_str).map(str::to_owned)
 }
 
-/// A call with JSON arguments. Text is parsed; empty text means no arguments; text that is no
-/// JSON is handed on as it is, with the reason beside it.
+/// Beside arguments that are no JSON: the reason.
+const PARSE_ERROR: &str = "parse_error";
+
+/// A call with JSON arguments. Text is parsed; empty text means no arguments, as `null` does; text
+/// that is no JSON is handed on as it is, with the reason beside it.
 fn with_arguments(
     raw: &Map,
     id: Option<&Value>,
@@ -63,15 +66,18 @@ fn with_arguments(
         ..InspectedCall::default()
     };
     call.payload = match arguments {
-        None | Some(Value::Null) => json!({}),
-        Some(Value::String(text)) if text.trim().is_empty() => json!({}),
+        None => Value::Null,
+        Some(Value::String(text)) if text.trim().is_empty() => Value::Null,
         Some(Value::String(text)) => serde_json::from_str(text).unwrap_or_else(|error| {
             let reason = json!(format!("the arguments are not JSON: {error}"));
-            call.payload_metadata = Some(Map::from_iter([("parse_error".to_owned(), reason)]));
+            call.payload_metadata = Some(Map::from_iter([(PARSE_ERROR.to_owned(), reason)]));
             Value::String(text.clone())
         }),
         Some(value) => value.clone(),
     };
+    if call.payload.is_null() {
+        call.payload = json!({});
+    }
     Some(call)
 }
 
@@ -136,11 +142,20 @@ fn read_core(call: &Map) -> Option<InspectedCall> {
     with_arguments(call, call.get("id"), call.get("name")?, arguments)
 }
 
-/// Arguments as JSON text. Text that was no JSON when it came goes out as it came.
-fn arguments_text(call: &InspectedCall) -> String {
+/// Arguments that were no JSON when they came, and go out as they came.
+fn broken_arguments(call: &InspectedCall) -> Option<&String> {
+    let is_broken = call.payload_metadata.as_ref().is_some_and(|m| m.contains_key(PARSE_ERROR));
     match &call.payload {
-        Value::String(text) if call.payload_kind == PayloadKind::Json => text.clone(),
-        payload => arguments_of(payload).to_string(),
+        Value::String(text) if is_broken => Some(text),
+        _ => None,
+    }
+}
+
+/// Arguments as JSON text.
+fn arguments_text(call: &InspectedCall) -> String {
+    match broken_arguments(call) {
+        Some(text) => text.clone(),
+        None => arguments_of(&call.payload).to_string(),
     }
 }
 
@@ -201,5 +216,10 @@ fn write_gemini(call: &InspectedCall) -> Value {
 }
 
 fn write_core(call: &InspectedCall) -> Value {
-    json!({ "id": call.call_id, "name": call.tool_name, "arguments": call.payload })
+    // Text would be read as JSON again.
+    let arguments = match &call.payload {
+        text @ Value::String(_) if broken_arguments(call).is_none() => arguments_of(text),
+        payload => payload.clone(),
+    };
+    json!({ "id": call.call_id, "name": call.tool_name, "arguments": arguments })
 }

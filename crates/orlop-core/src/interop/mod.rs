@@ -8,6 +8,7 @@ pub mod results;
 pub mod schemas;
 
 use orlop_types::{Error, InspectedCall, InspectedResult, Map, Result, Value};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// Reads a call in one format; `None` if it is in another.
@@ -121,7 +122,7 @@ impl Registry {
         self.calls
             .iter()
             .find_map(|format| {
-                let mut read = (format.read)(call)?;
+                let mut read = guarded(&format.id, || (format.read)(call))?;
                 read.payload_format.get_or_insert_with(|| format.id.clone());
                 Some(read)
             })
@@ -140,26 +141,27 @@ impl Registry {
         if read.payload_format.as_deref() == Some(id) {
             return Some(call.clone());
         }
-        let format = self.calls.iter().find(|format| format.id == id)?;
-        (format.write.as_ref()?)(&read)
+        let mut known = self.calls.iter().filter(|format| format.id == id);
+        known.find_map(|format| {
+            let write = format.write.as_ref()?;
+            guarded(id, || write(&read))
+        })
     }
 
     /// Reads a result through the first format that knows it; what no format knows is text.
     pub fn inspect_result(&self, result: &Value) -> InspectedResult {
-        self.results
-            .iter()
-            .find_map(|format| {
-                let mut read = (format.read.as_ref()?)(result)?;
-                if read.format_id.is_empty() {
-                    read.format_id = format.id.clone();
-                }
-                Some(read)
-            })
-            .unwrap_or_else(|| InspectedResult {
-                text: results::plain_text(result),
-                display: None,
-                format_id: results::CORE_TEXT.to_owned(),
-            })
+        self.read_result(result).unwrap_or_else(|| results::as_text(result))
+    }
+
+    fn read_result(&self, result: &Value) -> Option<InspectedResult> {
+        self.results.iter().find_map(|format| {
+            let known = format.read.as_ref()?;
+            let mut read = guarded(&format.id, || known(result))?;
+            if read.format_id.is_empty() {
+                read.format_id = format.id.clone();
+            }
+            Some(read)
+        })
     }
 
     /// Writes a result for `target` in the first of `formats` that can be written. A mapping that
@@ -170,19 +172,25 @@ impl Registry {
         target: &ResultTarget,
         formats: &[&str],
     ) -> Option<Value> {
-        let read = self.inspect_result(result);
-        if result.is_object() && formats.contains(&read.format_id.as_str()) {
+        let read = self.read_result(result);
+        let is_in = |read: &InspectedResult| formats.contains(&read.format_id.as_str());
+        if result.is_object() && read.as_ref().is_some_and(is_in) {
             return Some(result.clone());
         }
+        let read = read.unwrap_or_else(|| results::as_text(result));
         formats.iter().find_map(|id| {
             let mut known = self.results.iter().filter(|format| format.id == *id);
-            known.find_map(|format| (format.write.as_ref()?)(result, &read, target))
+            known.find_map(|format| {
+                let write = format.write.as_ref()?;
+                guarded(id, || write(result, &read, target))
+            })
         })
     }
 
     /// Writes a neutral tool schema in the format `id`; a schema in a provider's own form passes.
     pub fn convert_schema(&self, schema: &Map, id: &str) -> Option<Value> {
-        self.schemas.iter().find(|format| format.id == id).and_then(|format| (format.write)(schema))
+        let mut known = self.schemas.iter().filter(|format| format.id == id);
+        known.find_map(|format| guarded(id, || (format.write)(schema)))
     }
 
     /// The schema format the provider wants.
@@ -194,4 +202,12 @@ impl Registry {
     pub fn call_format(&self) -> Option<&str> {
         self.call_format.as_deref()
     }
+}
+
+/// What a format makes of its input. Formats come from plugins: one that panics knows nothing.
+fn guarded<T>(id: &str, ask: impl FnOnce() -> Option<T>) -> Option<T> {
+    catch_unwind(AssertUnwindSafe(ask)).unwrap_or_else(|_| {
+        tracing::warn!(target: "orlop::core", format = id, "a tool format panicked; it is passed over");
+        None
+    })
 }

@@ -43,12 +43,17 @@ fn format(
 }
 
 /// What a result says in plain text, whatever it is.
-pub(super) fn plain_text(result: &Value) -> String {
+fn plain_text(result: &Value) -> String {
     match result {
         Value::String(text) => text.clone(),
         Value::Null => String::new(),
         other => other.to_string(),
     }
+}
+
+/// A result that no format knows, read as text.
+pub(super) fn as_text(result: &Value) -> InspectedResult {
+    InspectedResult { format_id: CORE_TEXT.to_owned(), ..text_result(plain_text(result), None) }
 }
 
 fn text_result(text: String, display: Option<&Value>) -> InspectedResult {

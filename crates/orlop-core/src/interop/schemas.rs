@@ -56,6 +56,7 @@ impl Neutral {
             name: inner.get("name").filter(|name| name.is_string())?.clone(),
             description: inner.get("description").cloned().unwrap_or_else(|| json!("")),
             parameters: parameters
+                .filter(|parameters| parameters.is_object())
                 .cloned()
                 .unwrap_or_else(|| json!({ "type": "object", "properties": {} })),
             free_form: is_free_form(schema)

@@ -130,7 +130,8 @@ impl Core {
         let config = args.optional_config()?.unwrap_or_default();
         let place =
             Place::from_after_index(args.integer("after_index")?, session.messages().len())?;
-        let fields = ["role", "content", "metadata", "multipart_content", "tool_result"];
+        let fields =
+            ["role", "content", "metadata", "multipartContent", "multipart_content", "tool_result"];
         let message: Map =
             fields.iter().filter_map(|key| Some(((*key).to_owned(), args.take(key)?))).collect();
         let message = Message::from_json(Value::Object(message))?;
@@ -159,8 +160,14 @@ impl Core {
             Some(Value::Object(patch)) => patch,
             _ => return Ok(native.into()),
         };
-        let native: Seq<NativeItem> = native.into_iter().map(NativeItem::from).collect();
-        json_of(&patch_native_metadata(&native, &args.integers("indices"), &patch))
+        let items: Seq<NativeItem> = native.iter().cloned().map(NativeItem::from).collect();
+        let patched = patch_native_metadata(&items, &args.integers("indices"), &patch);
+        // What was not patched goes back exactly as it came.
+        let changed = items.iter().zip(patched.iter());
+        let changed = native.into_iter().zip(changed).map(|(value, (before, after))| {
+            if after.ptr_eq(before) { value } else { after.to_json() }
+        });
+        Ok(changed.collect())
     }
 
     async fn invoke_initialise(&self, args: &mut Args, context: &CallContext) -> Result<Value> {

@@ -6,10 +6,11 @@ use super::provider_run::ProviderRun;
 use crate::actions::ResponseActions;
 use crate::core::Core;
 use crate::hooks::{FinalizeInput, Hook, State};
-use crate::session::convert::{Unmapped, apply, with_global_indices};
+use crate::session::convert::{Unmapped, apply, turn_start, with_global_indices};
 use crate::session::{Session, Transcript};
-use orlop_types::json::merge_session_metadata;
-use orlop_types::{Change, Edit, Map, Message, NativeItem, Result, Seq, Value, lifecycle};
+use orlop_types::{
+    Change, Edit, Map, Message, NativeIndices, NativeItem, Result, Seq, Value, lifecycle,
+};
 
 /// A request whose answer is coming in.
 pub(super) struct Running {
@@ -23,13 +24,19 @@ pub(super) struct Running {
 
 impl Core {
     pub(super) async fn finish(self, running: Running) -> Result<Response> {
-        let Running { prepared, run, baseline, finals } = running;
+        let Running { prepared, run, mut baseline, finals } = running;
+        if run.native_replaced {
+            let mut expected = prepared.native.clone();
+            expected.extend(finals.iter().cloned());
+            baseline = turn_start(&expected, &run.native, baseline);
+        }
         let input = FinalizeInput {
             final_messages: finals.into(),
             native_messages: run.native,
             state: run.state,
         };
-        let (input, finalise_touched) = self.finalise(&prepared, input).await?;
+        let Finalised { input, touched, baseline } =
+            self.finalise(&prepared, input, baseline).await?;
         let FinalizeInput { final_messages: native_finals, native_messages: native, state } = input;
 
         let messages =
@@ -52,15 +59,12 @@ impl Core {
                 &prepared.cx,
             )
             .await?;
-        let mut finals = done.finals;
-        if done.native_changed && !done.finals_changed {
-            finals = self.derive_turn(&prepared, &done.native, baseline, &state).await?;
-        }
-
-        let touched = run.native_replaced || finalise_touched || done.native_changed;
-        let patched = patched(&prepared.session, &state, &done.metadata_patch);
+        let touched = run.native_replaced || touched || done.native_changed;
+        let len = done.native.len();
+        let finals: Vec<_> = done.finals.into_iter().map(|message| within(message, len)).collect();
+        let patched = patched(&prepared.session, &state, &done.metadata_patches);
         let transcript =
-            self.transcript(&prepared, &done.native, &finals, baseline, touched).await?;
+            self.transcript(&prepared, &done.native, &finals, done.baseline, touched).await?;
         let format = prepared.resolution.provider()?.format();
         let session = patched.with_native(transcript, done.native, &format);
         if prepared.cx.stream() {
@@ -72,12 +76,12 @@ impl Core {
     }
 
     /// Provider, extensions, then features by priority, each seeing what the one before left.
-    /// Says, too, whether any of them touched native history.
     async fn finalise(
         &self,
         prepared: &Prepared,
         mut input: FinalizeInput,
-    ) -> Result<(FinalizeInput, bool)> {
+        mut baseline: usize,
+    ) -> Result<Finalised> {
         let (resolution, cx) = (&prepared.resolution, &prepared.cx);
         let mut touched = false;
         macro_rules! finalise {
@@ -86,8 +90,11 @@ impl Core {
                 let change = self.runner.call(plugin, hook, |p| p.finalize(&input, cx)).await?;
                 let change = $adjust(change);
                 apply(change.final_messages, &mut input.final_messages, plugin.name(), hook)?;
-                touched |=
-                    apply(change.native_messages, &mut input.native_messages, plugin.name(), hook)?;
+                let before = input.native_messages.clone();
+                if apply(change.native_messages, &mut input.native_messages, plugin.name(), hook)? {
+                    touched = true;
+                    baseline = turn_start(&before, &input.native_messages, baseline);
+                }
                 change.state.apply(&mut input.state);
             }};
         }
@@ -115,20 +122,7 @@ impl Core {
         for feature in &resolution.features {
             finalise!(&**feature, FeatureFinalize, |change| change);
         }
-        Ok((input, touched))
-    }
-
-    /// The messages of this turn as native history now has them.
-    async fn derive_turn(
-        &self,
-        prepared: &Prepared,
-        native: &Seq<NativeItem>,
-        baseline: usize,
-        state: &State,
-    ) -> Result<Vec<Message>> {
-        let turn = native.suffix(baseline);
-        let messages = self.from_native(&prepared.resolution, &turn, state, &prepared.cx).await?;
-        Ok(with_global_indices(messages, turn.len(), baseline, native.len(), Unmapped::TakeAll))
+        Ok(Finalised { input, touched, baseline })
     }
 
     /// The messages of the new session: the finals appended, or, where native history before this
@@ -147,26 +141,42 @@ impl Core {
             finals.iter().for_each(|message| messages.push(message.clone()));
             return Ok(messages);
         }
-        let (rebuilt, _) = self
-            .rebuild_from_native(&prepared.resolution, native.clone(), true, &prepared.cx)
-            .await?;
         // What belongs to this turn is what the caller gets, too.
-        let is_earlier = |message: &Message| {
-            !message
-                .native_indices()
-                .positions()
-                .is_some_and(|all| all.iter().all(|&index| index >= baseline))
-        };
-        Ok(rebuilt.into_iter().filter(is_earlier).chain(finals.iter().cloned()).collect())
+        let (resolution, cx) = (&prepared.resolution, &prepared.cx);
+        let history = native.prefix(baseline);
+        let (mut earlier, made) =
+            self.rebuild_from_native(resolution, history.clone(), true, cx).await?;
+        if made != history {
+            // Where initialisation would add again what was taken out, messages must stand for
+            // the history that is kept.
+            (earlier, _) = self.rebuild_from_native(resolution, history, false, cx).await?;
+        }
+        Ok(earlier.into_iter().chain(finals.iter().cloned()).collect())
     }
 }
 
-/// The session with the state's metadata patch and the actions' patch on top.
-fn patched(session: &Session, state: &State, actions: &Map) -> Session {
-    let mut patch = Map::new();
-    if let Some(Value::Object(own)) = &state.session_metadata_patch {
-        patch = own.clone();
+/// The answer after all finalise hooks.
+struct Finalised {
+    input: FinalizeInput,
+    /// Whether any hook touched native history.
+    touched: bool,
+    /// Where the turn begins in it now.
+    baseline: usize,
+}
+
+/// A mapping to items that are not there says nothing.
+fn within(message: Message, native_len: usize) -> Message {
+    match message.native_indices().positions() {
+        Some(positions) if positions.iter().any(|&position| position >= native_len) => {
+            message.with_native_indices(NativeIndices::Absent)
+        }
+        _ => message,
     }
-    merge_session_metadata(&mut patch, actions);
-    session.with_metadata_patch(&patch)
+}
+
+/// The session with the state's metadata patch and those of the actions on top.
+fn patched(session: &Session, state: &State, actions: &[Map]) -> Session {
+    let own = state.session_metadata_patch.as_ref().and_then(Value::as_object);
+    let patches = own.into_iter().chain(actions);
+    patches.fold(session.clone(), |session, patch| session.with_metadata_patch(patch))
 }

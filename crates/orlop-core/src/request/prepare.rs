@@ -8,7 +8,7 @@ use crate::core::Core;
 use crate::hooks::{ModelRequest, State};
 use crate::resolve::Resolution;
 use crate::session::{Session, Transcript};
-use orlop_types::{NativeItem, Result, Seq};
+use orlop_types::{NativeIndices, NativeItem, Result, Seq};
 use std::sync::Arc;
 
 /// A request that is ready to be sent.
@@ -74,6 +74,11 @@ impl Core {
         let converted = native.clone();
         let state = (*resolution.state).clone();
         let ready = self.initialise(&resolution, native, state, &cx).await?;
+        let cx = cx.with(|inner| {
+            if !ready.state.config.is_empty() {
+                inner.config = ready.state.config.clone();
+            }
+        });
         let messages = if is_retained || ready.changed {
             session.messages().clone()
         } else {
@@ -107,7 +112,9 @@ impl Core {
         let same = derived.len() == held.len()
             && derived.iter().zip(held.iter()).all(|(made, held)| made.role() == held.role());
         if !same {
-            return Ok(held.clone());
+            // A mapping to the items of before would point at others now.
+            return Ok(held
+                .remapped_from(0, |held| held.clone().with_native_indices(NativeIndices::Absent)));
         }
         let mapped = held
             .iter()

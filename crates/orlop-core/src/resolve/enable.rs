@@ -2,7 +2,8 @@
 //!
 //! In each round every plugin is judged by the tags of the round before, so the order of
 //! registration does not matter. A set of plugins that keep switching each other on and off has
-//! no such end; then rounds follow that only switch off.
+//! no such end; then all that were on at some time start together, and rounds follow that only
+//! switch off.
 
 use crate::config::Config;
 use crate::context::Context;
@@ -104,14 +105,17 @@ impl Core {
 
         let mut on = vec![false; candidates.len()];
         // More rounds than plugins without an end means that some switch each other on and off.
+        // They are watched for as many rounds again, so that which of them happen to be on when
+        // patience ends, which the number of all plugins decides, makes no difference.
         let patience = candidates.len() + 2;
+        let mut restless = vec![false; candidates.len()];
         for round in 0.. {
             let pool = TagPool::new(&provider_tags, &own_tags, &on);
             let ask =
                 EnabledInput { config: config.clone(), tags: pool.tags(), models: models.clone() };
             let mut next = Vec::with_capacity(on.len());
             for (index, candidate) in candidates.iter().enumerate() {
-                let may_be_on = round < patience || on[index];
+                let may_be_on = round < 2 * patience || on[index];
                 next.push(
                     may_be_on
                         && on_plugin!(candidate, plugin => {
@@ -123,10 +127,14 @@ impl Core {
             if next == on {
                 break;
             }
-            if round == patience {
-                tracing::warn!(target: "orlop::core", "plugins switch each other on and off by their tags; those that cannot stand together are off");
-            }
             on = next;
+            if round >= patience {
+                restless.iter_mut().zip(&on).for_each(|(seen, on)| *seen |= on);
+            }
+            if round + 1 == 2 * patience {
+                tracing::warn!(target: "orlop::core", "plugins switch each other on and off by their tags; those that cannot stand together are off");
+                on.clone_from(&restless);
+            }
         }
         let tags = TagPool::new(&provider_tags, &own_tags, &on).tags();
         let mut enabled = Enabled { extensions: vec![], features: vec![], tools: vec![], tags };

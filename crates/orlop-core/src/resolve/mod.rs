@@ -15,9 +15,10 @@ use crate::hooks::{
     Extension, Feature, Hook, InitInput, Models, PrepareInput, State, Tool, ToolPolicyInput,
     ToolSchemasInput,
 };
-use crate::interop::Registry;
+use crate::interop::{Interop, Registry};
 use crate::plugin::{Registered, RegisteredProvider};
 use orlop_types::{Error, Map, Result, ToolDescriptor, Value};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// Everything that is known about a configuration before a request.
@@ -30,6 +31,8 @@ pub(crate) struct Resolution {
     pub(crate) tools: Vec<PreparedTool>,
     pub(crate) tags: Vec<String>,
     pub(crate) models: Models,
+    /// Whether `models` is empty because they could not be fetched.
+    models_missing: bool,
     /// After every plugin's `init`.
     pub(crate) state: Arc<State>,
     pub(crate) available: Arc<Vec<ToolDescriptor>>,
@@ -100,7 +103,9 @@ impl Core {
 
     /// Resolves `config`, or remembers having done so.
     pub(crate) async fn resolve(&self, config: &Config) -> Result<Arc<Resolution>> {
-        if let Some(known) = self.caches.get(config.fingerprint()) {
+        if let Some(known) = self.caches.get(config.fingerprint())
+            && !self.models_are_back(&known, config).await
+        {
             return Ok(known);
         }
         let resolution = Arc::new(self.resolve_anew(config).await?);
@@ -150,12 +155,14 @@ impl Core {
     async fn resolve_anew(&self, config: &Config) -> Result<Resolution> {
         let cx = Context::new(self.clone(), config.clone(), Arc::new(CallContext::new("core")));
         let provider = self.select_provider(config)?;
-        let models = match &provider {
+        let fetched = match &provider {
             Some(provider) if self.wants_models(provider) => {
-                self.models.get(self, provider, config).await
+                self.models.fetch(self, provider, config).await
             }
-            _ => Models::default(),
+            _ => Some(Models::default()),
         };
+        let models_missing = fetched.is_none();
+        let models = fetched.unwrap_or_default();
         let enabled = match &provider {
             Some(provider) => self.enabled_for(provider, config, &models, &cx).await?,
             None => enable::Enabled::everything(&self.plugins),
@@ -164,13 +171,21 @@ impl Core {
         features.sort_by_key(|feature| feature.manifest.priority);
         tools.sort_by_key(|tool| tool.manifest.priority);
 
-        let interop = Registry::new(
-            provider.as_ref().map(|provider| provider.provider.plugin.interop()),
-            extensions
-                .iter()
-                .map(|extension| extension.plugin.interop())
-                .chain(tools.iter().map(|tool| tool.plugin.interop())),
-        );
+        let interop = match &provider {
+            Some(provider) => {
+                let own = formats(&provider.provider, |p| p.interop())?;
+                let mut others = Vec::with_capacity(extensions.len() + tools.len());
+                for extension in &extensions {
+                    others.push(formats(extension, |p| p.interop())?);
+                }
+                for tool in &tools {
+                    others.push(formats(tool, |p| p.interop())?);
+                }
+                Registry::new(Some(own), others)
+            }
+            // Nobody sends or receives anything: the core's own formats are enough.
+            None => Registry::new(None, []),
+        };
         let state =
             self.init_all(config, provider.as_deref(), &extensions, &features, &tools, &cx).await?;
         let (tools, available) = self.prepare_tools(config, &state, tools, &cx).await?;
@@ -183,12 +198,23 @@ impl Core {
             tools,
             tags,
             models,
+            models_missing,
             state: Arc::new(state),
             available: Arc::new(available),
             effective: Arc::new(effective),
             wire_tools,
             interop,
         })
+    }
+
+    /// Whether a resolution made without models could be made with them now.
+    async fn models_are_back(&self, known: &Resolution, config: &Config) -> bool {
+        match &known.provider {
+            Some(provider) if known.models_missing => {
+                self.models.fetch(self, provider, config).await.is_some()
+            }
+            _ => false,
+        }
     }
 
     fn wants_models(&self, provider: &RegisteredProvider) -> bool {
@@ -276,6 +302,12 @@ impl Core {
         }
         Ok(input.tools)
     }
+}
+
+/// The interop formats of a plugin.
+fn formats<P: ?Sized>(plugin: &Registered<P>, ask: impl FnOnce(&P) -> Interop) -> Result<Interop> {
+    catch_unwind(AssertUnwindSafe(|| ask(&plugin.plugin)))
+        .map_err(|panic| crate::hooks::panicked(&*panic).in_hook(plugin.name(), "interop"))
 }
 
 /// The schemas as the provider wants them, as JSON text.

@@ -40,12 +40,26 @@ impl ModelCache {
         Self::default()
     }
 
+    /// The list, empty if it cannot be had.
     pub(crate) async fn get(
         &self,
         core: &Core,
         provider: &RegisteredProvider,
         config: &Config,
     ) -> Models {
+        self.fetch(core, provider, config).await.unwrap_or_default()
+    }
+
+    /// The list; `None` if fetching it failed, now or a short while ago.
+    pub(crate) async fn fetch(
+        &self,
+        core: &Core,
+        provider: &RegisteredProvider,
+        config: &Config,
+    ) -> Option<Models> {
+        if !provider.provider.manifest.hooks.contains(Hook::GetModels) {
+            return Some(Models::default());
+        }
         let slot = {
             let mut lists = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             lists
@@ -55,10 +69,10 @@ impl ModelCache {
         };
         let mut known = slot.lock().await;
         match &mut *known {
-            Known::Models(models) => return models.clone(),
+            Known::Models(models) => return Some(models.clone()),
             Known::Failed { quiet } if *quiet > 0 => {
                 *quiet -= 1;
-                return Models::default();
+                return None;
             }
             _ => {}
         }
@@ -73,12 +87,12 @@ impl ModelCache {
                 let models: Models =
                     Arc::new(models.into_iter().filter(|model| model.contains_key("id")).collect());
                 *known = Known::Models(models.clone());
-                models
+                Some(models)
             }
             Err(error) => {
                 tracing::warn!(target: "orlop::core", %error, "the model list could not be fetched; going on without");
                 *known = Known::Failed { quiet: QUIET_AFTER_FAILURE };
-                Models::default()
+                None
             }
         }
     }

@@ -121,11 +121,7 @@ impl Core {
             .usable_native(&format)
             .ok_or_else(|| Error::bad_state("native history is not usable"))?;
         let at_end = position == session.messages().len();
-        let start = if at_end {
-            Some(native.items().len())
-        } else {
-            session.messages().aligned_end(position)
-        };
+        let start = if at_end { Some(native.items().len()) } else { session.aligned_end(position) };
         let cx = self.context(&resolution, config, context);
         let Some(start) = start else {
             let inserted = insert_core_only(session, position, message);
@@ -134,24 +130,25 @@ impl Core {
         let made = self.to_native(&resolution, vec![message.clone()], &cx).await?;
         let count = made.len();
         let message = message.with_native_indices(NativeIndices::new(start..start + count));
-        let mut messages = session.messages().prefix(position);
-        messages.push(message);
-        let later = session.messages().iter().skip(position);
-        for message in later {
+        let later = session.messages().from(position).into_iter().map(|message| {
             let shifted = message.native_indices().shifted(count);
-            messages.push(message.clone().with_native_indices(shifted));
-        }
-        let items = native.items().splice(start..start, made.iter().cloned());
+            message.with_native_indices(shifted)
+        });
+        let messages =
+            session.messages().replace_from(position, std::iter::once(message).chain(later));
+        let items = if at_end {
+            let mut items = native.items().clone();
+            items.extend(made.iter().cloned());
+            items
+        } else {
+            native.items().splice(start..start, made.iter().cloned())
+        };
         Ok(session.with_native(messages, items, &format))
     }
 }
 
 fn insert_core_only(session: &Session, position: usize, message: Message) -> Session {
-    let later = session.messages().iter().skip(position).cloned();
-    let messages = if position == session.messages().len() {
-        session.messages().replace_from(position, [message])
-    } else {
-        session.messages().replace_from(position, std::iter::once(message).chain(later))
-    };
+    let later = session.messages().from(position);
+    let messages = session.messages().replace_from(position, std::iter::once(message).chain(later));
     session.with_messages(messages)
 }

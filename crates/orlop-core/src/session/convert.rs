@@ -222,3 +222,20 @@ pub(crate) fn with_global_indices(
         })
         .collect()
 }
+
+/// Where the turn that began at `baseline` of `before` begins in `after`: at the same place if the
+/// history before it is the same, as far from the end if the turn itself is.
+pub(crate) fn turn_start(
+    before: &Seq<NativeItem>,
+    after: &Seq<NativeItem>,
+    baseline: usize,
+) -> usize {
+    if after.prefix(baseline) != before.prefix(baseline) {
+        let turn = before.suffix(baseline);
+        let start = after.len().saturating_sub(turn.len());
+        if after.suffix(start) == turn {
+            return start;
+        }
+    }
+    baseline.min(after.len())
+}

@@ -16,6 +16,7 @@ pub use add::{NewMessage, Place};
 pub use slice::{Cut, Slice};
 pub use transcript::Transcript;
 
+use crate::digest::{self, Digest};
 use orlop_types::json::merge_session_metadata;
 use orlop_types::{
     Error, Map, Message, NativeIndices, NativeItem, Result, Seq, SessionJson, Value,
@@ -43,8 +44,34 @@ pub struct Session {
 #[derive(Debug, Clone, PartialEq)]
 pub struct NativeHistory {
     items: Seq<NativeItem>,
-    seal: Option<Arc<str>>,
+    seal: Option<Seal>,
     format: Option<Arc<str>>,
+}
+
+/// The stored integrity value: the digest of the messages the items belong to.
+#[derive(Debug, Clone, PartialEq)]
+enum Seal {
+    Digest(Digest),
+    /// Something this version did not write; it matches nothing.
+    Unknown(Arc<str>),
+}
+
+const SEAL_PREFIX: &str = "sha256:";
+
+impl Seal {
+    fn from_text(text: String) -> Self {
+        match text.strip_prefix(SEAL_PREFIX).and_then(digest::from_hex) {
+            Some(digest) => Self::Digest(digest),
+            None => Self::Unknown(text.into()),
+        }
+    }
+
+    fn to_text(&self) -> String {
+        match self {
+            Self::Digest(digest) => format!("{SEAL_PREFIX}{}", digest::hex(digest)),
+            Self::Unknown(text) => text.to_string(),
+        }
+    }
 }
 
 impl NativeHistory {
@@ -126,7 +153,7 @@ impl Session {
     pub fn verify(&self) -> Result<()> {
         match &self.native {
             None => Ok(()),
-            Some(native) if native.seal.as_deref() == Some(&*self.messages.seal()) => Ok(()),
+            Some(native) if native.seal == Some(Seal::Digest(self.messages.digest())) => Ok(()),
             Some(native) => Err(Error::bad_state(match native.seal {
                 None => "native history has no integrity value; rebuild it from the messages",
                 Some(_) => {
@@ -144,6 +171,14 @@ impl Session {
         (same_format && self.verify().is_ok()).then_some(native)
     }
 
+    /// Where the native items of the first `len` messages end, if messages and native items lie
+    /// side by side in order and native history has all of them.
+    pub(crate) fn aligned_end(&self, len: usize) -> Option<usize> {
+        let whole = self.messages.aligned_end(self.messages.len())?;
+        let there = self.native.as_ref().is_some_and(|native| whole <= native.items.len());
+        there.then(|| self.messages.aligned_end(len))?
+    }
+
     /// These messages with native history sealed to them.
     pub(crate) fn with_native(
         &self,
@@ -151,7 +186,7 @@ impl Session {
         items: Seq<NativeItem>,
         format: &str,
     ) -> Self {
-        let seal = Some(messages.seal().into());
+        let seal = Some(Seal::Digest(messages.digest()));
         let native = Some(NativeHistory { items, seal, format: Some(format.into()) });
         Self { messages, native, ..self.clone() }
     }
@@ -184,10 +219,7 @@ impl Session {
                 .native
                 .as_ref()
                 .map(|native| native.items.iter().cloned().collect()),
-            native_integrity: self
-                .native
-                .as_ref()
-                .and_then(|n| n.seal.as_deref().map(str::to_owned)),
+            native_integrity: self.native.as_ref().and_then(|n| n.seal.as_ref()).map(Seal::to_text),
             native_format: self
                 .native
                 .as_ref()
@@ -203,7 +235,7 @@ impl Session {
             metadata: Arc::new(wire.metadata),
             native: wire.native_messages.map(|items| NativeHistory {
                 items: items.into(),
-                seal: wire.native_integrity.map(Into::into),
+                seal: wire.native_integrity.map(Seal::from_text),
                 format: wire.native_format.map(Into::into),
             }),
         }

@@ -78,7 +78,7 @@ impl Core {
 }
 
 fn replaced(session: &Session, position: usize, message: Message) -> super::Transcript {
-    let later = session.messages().iter().skip(position + 1).cloned();
+    let later = session.messages().from(position + 1);
     session.messages().replace_from(position, std::iter::once(message).chain(later))
 }
 

@@ -59,16 +59,15 @@ impl Core {
         cx: &Context,
     ) -> Result<Session> {
         let format = resolution.provider()?.format();
-        let messages: Vec<_> = session
-            .messages()
-            .iter()
-            .skip(selection.start)
-            .take(selection.len())
-            .cloned()
-            .collect();
+        let held = session.usable_native(&format).ok_or_else(|| {
+            Error::bad_state(
+                "a selective rebuild requires native history of the same provider; rebuild the whole session",
+            )
+        })?;
+        let mut messages = session.messages().from(selection.start);
+        messages.truncate(selection.len());
         let made = self.to_native(resolution, messages, cx).await?;
-        let held = session.native().map(|native| native.items().clone()).unwrap_or_default();
-        let native = held.splice(run, made.iter().cloned());
+        let native = held.items().splice(run, made.iter().cloned());
         let (messages, native) = self.rebuild_from_native(resolution, native, true, cx).await?;
         Ok(session.with_native(messages.into_iter().collect(), native, &format))
     }
@@ -94,7 +93,7 @@ fn native_run(session: &Session, selection: Range<usize>) -> Result<Range<usize>
     };
     session.verify()?;
     let mut positions = std::collections::BTreeSet::new();
-    for index in selection {
+    for index in selection.clone() {
         let mapping = session.messages().get(index).map(|message| message.native_indices());
         match mapping {
             Some(NativeIndices::Run(run)) if !run.is_empty() => positions.extend(run.clone()),
@@ -122,6 +121,15 @@ fn native_run(session: &Session, selection: Range<usize>) -> Result<Range<usize>
         return Err(Error::bad_state(
             "the selected messages do not map to a contiguous native run",
         ));
+    }
+    let others = session.messages().iter().enumerate().filter(|(at, _)| !selection.contains(at));
+    for (at, other) in others {
+        let shared = other.native_indices().positions().unwrap_or_default();
+        if shared.iter().any(|position| positions.contains(position)) {
+            return Err(Error::bad_state(format!(
+                "the selected messages share native items with message {at}, which would be lost; select it, too"
+            )));
+        }
     }
     Ok(first..last + 1)
 }

@@ -112,16 +112,14 @@ impl Core {
         slice: Slice,
         config: Option<&Config>,
     ) -> Cut {
-        let keep = slice.keeps(session.messages().len());
-        if keep.iter().all(|kept| *kept) {
-            let removed = session.core_only(Default::default());
-            return Cut { kept: session.clone(), removed };
-        }
-        let others: Vec<bool> = keep.iter().map(|kept| !kept).collect();
-        let cutter = self.cutter(session, config).await;
-        let kept = self.part(session, &keep, cutter.as_ref()).await;
+        let others: Vec<bool> =
+            slice.keeps(session.messages().len()).into_iter().map(|kept| !kept).collect();
+        let kept = self.slice_session(session, slice, config).await;
         // If the kept half could not keep native history, neither does the other.
-        let cutter = cutter.filter(|_| kept.native().is_some());
+        let cutter = match kept.native() {
+            Some(_) if others.contains(&true) => self.cutter(session, config).await,
+            _ => None,
+        };
         let removed = self.part(session, &others, cutter.as_ref()).await;
         Cut { kept, removed }
     }
@@ -154,11 +152,7 @@ impl Core {
         let resolution = self.resolve(config?).await.ok()?;
         let format = resolution.provider().ok()?.format();
         let native = session.usable_native(&format)?;
-        let whole = session.messages().aligned_end(session.messages().len())?;
-        if whole > native.items().len() {
-            return None;
-        }
-        let items = native.items().prefix(session.messages().aligned_end(len)?);
+        let items = native.items().prefix(session.aligned_end(len)?);
         Some(session.with_native(session.messages().prefix(len), items, &format))
     }
 

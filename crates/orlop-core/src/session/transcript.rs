@@ -48,10 +48,14 @@ impl Transcript {
         self.0.iter().map(|link| &link.message)
     }
 
-    /// The seal over all messages, as stored beside native history.
-    pub(crate) fn seal(&self) -> String {
-        let digest = self.0.last().map_or(&START, |link| &link.chained);
-        format!("sha256:{}", digest::hex(digest))
+    /// The messages from `start` on; costs only these.
+    pub(crate) fn from(&self, start: usize) -> Vec<Message> {
+        self.0.suffix(start).iter().map(|link| link.message.clone()).collect()
+    }
+
+    /// The end of the integrity chain: it tells these messages from any others.
+    pub(crate) fn digest(&self) -> Digest {
+        self.0.last().map_or(START, |link| link.chained)
     }
 
     /// Adds a message at the end.

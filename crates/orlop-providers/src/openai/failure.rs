@@ -1,0 +1,63 @@
+//! Answers that are errors although the status said success.
+
+use crate::http::{cut, message_in, passes};
+use orlop_types::{Error, Value};
+
+/// How much of a line that cannot be read is shown.
+const SHOWN: usize = 120;
+
+/// The server put an error where a chunk or a completion should be.
+pub(super) fn reported(body: &str) -> Error {
+    let words = message_in(body).unwrap_or_else(|| "it gives no reason".to_owned());
+    let status = status_in(body);
+    let retryable = status.is_some_and(passes);
+    let advice = if retryable { "try again later" } else { "change the request accordingly" };
+    Error::provider(format!("the model server reported an error: {words}; {advice}"))
+        .with_provider_body(status, kept(body))
+        .with_retryable(retryable)
+}
+
+/// The HTTP status that an error object names.
+fn status_in(body: &str) -> Option<u16> {
+    let value: Value = serde_json::from_str(body).ok()?;
+    let error = value.get("error").unwrap_or(&value);
+    let number = |key: &str| error.get(key)?.as_u64().filter(|code| (400..600).contains(code));
+    let status = ["status_code", "code", "status"].into_iter().find_map(number)?;
+    u16::try_from(status).ok()
+}
+
+/// What came is no JSON, or not of the shape it should have.
+pub(super) fn unreadable(what: &str, body: &str, error: &serde_json::Error) -> Error {
+    let mut start = body.to_owned();
+    cut(&mut start, SHOWN);
+    let problem = if error.is_data() { "has an unexpected shape" } else { "is no JSON" };
+    Error::provider(format!(
+        "the model server sent {what} that {problem} ({error}): {start:?}; \
+         check that \"base_url\" leads to an OpenAI-compatible server"
+    ))
+    .with_provider_body(None, kept(body))
+}
+
+/// The stream ended before the model did.
+pub(super) fn ended_early() -> Error {
+    Error::provider(
+        "the answer ended early: the model server closed the stream before the end of the message; try again",
+    )
+    .with_retryable(true)
+}
+
+/// There is no message in the answer.
+pub(super) fn no_choice(body: Option<&str>) -> Error {
+    let error = Error::provider("the model server sent an answer without a message; try again")
+        .with_retryable(true);
+    match body {
+        Some(body) => error.with_provider_body(None, kept(body)),
+        None => error,
+    }
+}
+
+fn kept(body: &str) -> String {
+    let mut body = body.to_owned();
+    cut(&mut body, crate::http::MAX_ERROR_BODY);
+    body
+}
