@@ -42,7 +42,7 @@ pub use request::{
 pub use resolve::{ActivePlugins, ModelCache};
 pub use session::{Cut, NativeHistory, NewMessage, Place, Session, Slice, Transcript};
 pub use tools::{ToolEvent, ToolPreview};
-pub use ui::Template;
+pub use ui::{Template, config_entries};
 
 pub use orlop_types::{
     self as types, ActionDefinition, ActionResult, Change, Edit, Error, ErrorClass, Map, Message,

@@ -21,18 +21,7 @@ impl Core {
     /// then features, then tools. Two plugins with the same key give two entries.
     pub fn config_schema(&self) -> Vec<Map> {
         let mut entries = Vec::new();
-        let mut add = |schema: &Map, plugin: &str| {
-            for (key, descriptor) in schema {
-                let Value::Object(descriptor) = descriptor else { continue };
-                if key.is_empty() {
-                    continue;
-                }
-                let mut entry = descriptor.clone();
-                entry.entry("plugin").or_insert_with(|| plugin.into());
-                entry.entry("key").or_insert_with(|| key.as_str().into());
-                entries.push(entry);
-            }
-        };
+        let mut add = |schema: &Map, plugin: &str| entries.extend(config_entries(schema, plugin));
         for held in &self.plugins.providers {
             add(&held.provider.manifest.config_schema, held.provider.name());
             for extension in &held.extensions {
@@ -168,6 +157,21 @@ impl Core {
     }
 }
 
+/// The entries that a plugin's configuration schema comes to: each descriptor with `plugin` and
+/// `key`. The layers above use it for plugins the core does not hold, so that all entries look
+/// the same.
+pub fn config_entries(schema: &Map, plugin: &str) -> Vec<Map> {
+    let described = schema.iter().filter(|(key, _)| !key.is_empty());
+    described
+        .filter_map(|(key, descriptor)| {
+            let mut entry = descriptor.as_object()?.clone();
+            entry.entry("plugin").or_insert_with(|| plugin.into());
+            entry.entry("key").or_insert_with(|| key.as_str().into());
+            Some(entry)
+        })
+        .collect()
+}
+
 /// Elements as they are contributed. A setting with a key replaces an earlier one of that key
 /// and keeps its place.
 #[derive(Default)]
@@ -214,5 +218,20 @@ impl Elements {
             .into_iter()
             .chain(self.settings.into_iter().map(|(_, element)| element))
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test] // J-05
+    fn a_plugin_outside_the_core_has_its_entries_in_the_same_form() {
+        let schema = json!({ "enabled": { "type": "boolean", "default": true }, "": {}, "odd": 1 });
+        let entries = config_entries(schema.as_object().unwrap(), "app_plugin");
+        let expected =
+            json!({ "type": "boolean", "default": true, "plugin": "app_plugin", "key": "enabled" });
+        assert_eq!(entries, [expected.as_object().cloned().unwrap()]);
     }
 }
