@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use futures::StreamExt;
 use orlop_core::hooks::{Hook, HookEvent, Observer, RequestChange};
 use orlop_core::*;
 use orlop_providers::http::Retries;
@@ -184,6 +185,31 @@ async fn further_fields_do_not_change_the_form_of_a_request() {
     let extra = json!({ "stream": true, "stream_options": { "x": 1 }, "messages": [], "n": null });
     let body = settings_sent(json!({ "extra_body": extra })).await;
     assert_eq!(body, json!({ "model": "m" }));
+}
+
+#[tokio::test]
+async fn token_counts_are_asked_for_unless_the_server_is_spared_the_field() {
+    for (more, expected) in [
+        (json!({}), json!({ "include_usage": true })),
+        (json!({ "extra_body": { "stream_options": null } }), json!(null)),
+    ] {
+        let server = ready().await;
+        let session = plain_session(&[Message::user("hi")]).await.unwrap();
+        let events = core().send_request_stream(
+            &session,
+            &config_with(&server, more),
+            RequestOptions::default(),
+        );
+        assert!(events.collect::<Vec<_>>().await.iter().all(|event| event.is_ok()));
+        assert_eq!(server.requests()[0].json()["stream_options"], expected);
+    }
+}
+
+#[tokio::test]
+async fn nulls_inside_a_field_are_meant_for_the_server() {
+    let format = json!({ "type": "json_schema", "schema": { "const": null } });
+    let body = settings_sent(json!({ "response_format": format })).await;
+    assert_eq!(body, json!({ "model": "m", "response_format": format }));
 }
 
 #[tokio::test]

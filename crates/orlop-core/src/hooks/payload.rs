@@ -4,7 +4,6 @@
 use super::state::{State, StateChange};
 use crate::config::Config;
 use crate::session::Session;
-use bytes::Bytes;
 use orlop_types::{
     Change, Map, Message, NativeItem, Partial, PayloadKind, Seq, ToolDescriptor, ToolReport, Value,
 };
@@ -288,9 +287,6 @@ pub struct ModelAnswer {
 #[serde(default)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Chunk {
-    /// What the server sent, for extensions that look at it; stays in the process.
-    #[serde(skip)]
-    pub raw: Bytes,
     /// The fragment to show, if the chunk carries one.
     pub partial: Option<Partial>,
     /// Native items that are finished with this chunk.

@@ -73,7 +73,8 @@ pub enum StateChange {
     /// Not at all.
     #[default]
     Keep,
-    /// As a JSON Merge Patch: objects merge at any depth, `null` removes.
+    /// As a JSON Merge Patch: objects merge at any depth, `null` removes. Entries of `request`
+    /// are set as they are, for a `null` inside of one may be meant for the server.
     Patch(Map),
     /// By this mapping instead.
     Replace(Map),
@@ -97,9 +98,10 @@ impl StateChange {
             Self::Keep => {}
             Self::Replace(fields) => *state = State::from_json(fields),
             Self::Patch(mut patch) => {
-                if let Some(Value::Object(request)) = patch.get("request") {
-                    merge_patch_map(&mut state.request, request);
-                    patch.shift_remove("request");
+                match patch.shift_remove("request") {
+                    Some(Value::Object(request)) => set_entries(&mut state.request, request),
+                    Some(Value::Null) => state.request.clear(),
+                    _ => {}
                 }
                 if let Some(own) = patch.shift_remove("session_metadata_patch") {
                     add_metadata_patch(&mut state.session_metadata_patch, own);
@@ -112,6 +114,17 @@ impl StateChange {
                     merge_patch_map(&mut state.values, &patch);
                 }
             }
+        }
+    }
+}
+
+/// Sets entries; `null` removes one.
+fn set_entries(held: &mut Map, entries: Map) {
+    for (key, value) in entries {
+        if value.is_null() {
+            held.shift_remove(&key);
+        } else {
+            held.insert(key, value);
         }
     }
 }
@@ -168,14 +181,14 @@ mod tests {
     fn patches_reach_every_entry() {
         let mut state =
             State::from_json(map(json!({"config": {"a": 1}, "request": {"m": 1, "n": 2}, "x": 1})));
-        StateChange::request("k", "v").apply(&mut state);
+        StateChange::request("k", json!({"const": null})).apply(&mut state);
         StateChange::Patch(map(json!({"request": {"n": null}, "config": {"b": 2}, "x": null})))
             .apply(&mut state);
         StateChange::Patch(map(json!({"session_metadata_patch": {"s": 1}, "y": {"z": 1}})))
             .apply(&mut state);
         assert_eq!(
             Value::Object(state.to_json()),
-            json!({"config": {"a": 1, "b": 2}, "request": {"m": 1, "k": "v"},
+            json!({"config": {"a": 1, "b": 2}, "request": {"m": 1, "k": {"const": null}},
                    "session_metadata_patch": {"s": 1}, "y": {"z": 1}})
         );
     }

@@ -150,7 +150,7 @@ impl ProviderRun {
     }
 
     fn take_in(&mut self, chunk: Chunk) -> ProviderEvent {
-        let Chunk { raw: _, partial, final_messages, state } = chunk;
+        let Chunk { partial, final_messages, state } = chunk;
         state.apply(&mut self.state);
         self.native.extend(final_messages.iter().cloned());
         match partial {

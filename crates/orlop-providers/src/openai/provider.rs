@@ -104,7 +104,11 @@ impl OpenAiCompatible {
         let mut params = input.state.request.clone();
         if input.stream {
             params.insert("stream".to_owned(), true.into());
-            params.entry("stream_options").or_insert_with(|| json!({ "include_usage": true }));
+            // A server that does not know the field is spared it by `stream_options = null`.
+            let declined = input.state.config.get("extra_body.stream_options");
+            if !declined.is_some_and(Value::is_null) {
+                params.entry("stream_options").or_insert_with(|| json!({ "include_usage": true }));
+            }
         } else {
             // The caller decides on the form of the answer, not the configuration.
             params.shift_remove("stream");
