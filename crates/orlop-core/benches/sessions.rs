@@ -7,6 +7,7 @@ use orlop_testkit::scripted::{ScriptedProvider, config, core_with, native_sessio
 use serde_json::json;
 
 const LENGTHS: [usize; 3] = [10, 1_000, 10_000];
+const FORKED: [usize; 4] = [10, 1_000, 10_000, 100_000];
 
 fn main() {
     divan::main();
@@ -47,7 +48,7 @@ fn append(bencher: Bencher<'_, '_>, length: usize) {
     bencher.bench(|| block_on(core.add_message(&session, Message::user("one more"), &config)));
 }
 
-#[divan::bench(args = LENGTHS)]
+#[divan::bench(args = FORKED)]
 fn fork_in_the_middle(bencher: Bencher<'_, '_>, length: usize) {
     let Scene { core, config, session } = scene(length);
     let middle = (length / 2) as i64;
