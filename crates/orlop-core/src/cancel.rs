@@ -13,6 +13,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CallbackId(u64);
 
+impl CallbackId {
+    /// An id, for a cancellation of the host's own kind.
+    pub fn new(id: u64) -> Self {
+        Self(id)
+    }
+}
+
 /// Something that can be cancelled. [`CancelToken`] is the ordinary one; a host with its own kind
 /// of token implements this for it.
 pub trait Cancellation: Send + Sync {

@@ -1,7 +1,7 @@
 //! The core: registered plugins and nothing else. All data comes in as arguments and goes out as
 //! results, so one core serves any number of sessions at once.
 
-use crate::hooks::{Extension, Feature, Observer, Plugin, Provider, Runner, Timer, Tool};
+use crate::hooks::{Extension, Feature, Observer, Plugin, Provider, Runner, Timer, Tool, panicked};
 use crate::plugin::{Manifest, Registered, RegisteredProvider};
 use crate::resolve::{Caches, ModelCache};
 use crate::session::Session;
@@ -95,7 +95,10 @@ impl Core {
             let extension = Registered::new(manifest, extension, "extension", taken)?;
             held.push(Arc::new(extension));
         }
-        let registered = RegisteredProvider { provider, extensions: held };
+        let format = catch_unwind(AssertUnwindSafe(|| provider.plugin.native_format()))
+            .map_err(|panic| panicked(&*panic).in_hook(provider.name(), "native_format"))?
+            .unwrap_or_else(|| provider.name().to_owned());
+        let registered = RegisteredProvider { provider, extensions: held, format };
         self.change_plugins(|plugins| plugins.providers.push(Arc::new(registered)));
         Ok(())
     }

@@ -10,6 +10,35 @@
 //! - [`Core::send_request_stream`] is one model call; [`Core::send_request`] collects it and
 //!   [`Blocking`] does without async.
 //! - [`interop`] lets a tool written once work with every provider's wire.
+//!
+//! A plugin says who it is and implements the hooks it cares about; every other hook changes
+//! nothing:
+//!
+//! ```
+//! use orlop_core::hooks::{RequestChange, RequestInput};
+//! use orlop_core::{Answer, Context, Core, Feature, Manifest, Plugin, StateChange};
+//! use std::sync::Arc;
+//!
+//! /// Asks every model for a cool head.
+//! struct CoolHead;
+//!
+//! impl Plugin for CoolHead {
+//!     fn manifest(&self) -> Manifest {
+//!         Manifest::new("cool_head", "1.0.0").without_models()
+//!     }
+//! }
+//!
+//! impl Feature for CoolHead {
+//!     fn initialize_request<'a>(&'a self, _: &'a RequestInput, _: &'a Context) -> Answer<'a, RequestChange> {
+//!         Answer::ok(RequestChange::state(StateChange::request("temperature", 0.0)))
+//!     }
+//! }
+//!
+//! let mut core = Core::new();
+//! core.register_feature(Arc::new(CoolHead))?;
+//! assert_eq!(core.registered().features, ["cool_head"]);
+//! # Ok::<(), orlop_core::Error>(())
+//! ```
 
 pub mod actions;
 mod cancel;

@@ -129,11 +129,6 @@ impl<P: ?Sized> Registered<P> {
 pub(crate) struct RegisteredProvider {
     pub(crate) provider: Registered<dyn Provider>,
     pub(crate) extensions: Vec<Arc<Registered<dyn Extension>>>,
-}
-
-impl RegisteredProvider {
     /// The form of this provider's native history.
-    pub(crate) fn format(&self) -> String {
-        self.provider.plugin.native_format().unwrap_or_else(|| self.provider.name().to_owned())
-    }
+    pub(crate) format: String,
 }

@@ -215,9 +215,10 @@ impl Core {
                 })?;
             if let Some(parts) = opened {
                 let guarded = AssertUnwindSafe(parts).catch_unwind();
-                return Ok(guarded
+                let parts = guarded
                     .map(|part| part.unwrap_or_else(|panic| Err(crate::hooks::panicked(&*panic))))
-                    .boxed());
+                    .boxed();
+                return Ok(self.runner.watch(&tool, Hook::StreamTool, parts));
             }
         }
         let (runner, cx) = (self.runner.clone(), cx.clone());

@@ -90,7 +90,8 @@ fn mood() -> ScriptedFeature {
 async fn what_a_feature_tags_on_native_items_it_restores_on_messages() {
     let core = core_of(&scripted(&[]), vec![mood()]);
     let messages = [Message::user("hi").with_metadata_entry("mood", "merry"), Message::user("so?")];
-    let session = native_session(&core, &messages, &Config::empty()).await.unwrap();
+    let config = config(json!({"model": "m"}));
+    let session = native_session(&core, &messages, &config).await.unwrap();
     let items: Vec<_> = session.native().unwrap().items().iter().map(NativeItem::to_json).collect();
     assert_eq!(
         json!(items),

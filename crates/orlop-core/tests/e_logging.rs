@@ -1,4 +1,4 @@
-//! What a request logs, where, how much of it, and what never appears.
+//! What requests and tool calls log, where, how much of it, and what never appears.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -10,7 +10,7 @@ use orlop_testkit::scripted::*;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tracing::Level;
 use tracing::field::{Field, Visit};
 use tracing_subscriber::filter::{LevelFilter, Targets};
@@ -55,6 +55,13 @@ impl<S: tracing::Subscriber> Layer<S> for Capture {
     }
 }
 
+/// Lets one test run at a time: whether a line is logged at all is remembered per process, and a
+/// test without a subscriber would have it remembered as unwanted.
+fn alone() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// What `run` logs under these targets, down to these levels.
 fn logged<T>(targets: &[(&str, LevelFilter)], run: impl FnOnce() -> T) -> Vec<Line> {
     let capture = Capture::default();
@@ -90,6 +97,7 @@ fn stream(core: &Core, session: &Session, config: &Config) -> Vec<Result<CoreEve
 
 #[test] // E-37
 fn a_request_logs_resolution_body_chunks_and_end() {
+    let _alone = alone();
     let (core, session) = (core_saying(&["Hel", "lo"]), asked("hi"));
     let lines = logged(ALL, || send(&core, &session, &Config::empty()).unwrap());
     assert_eq!(
@@ -117,6 +125,7 @@ fn a_request_logs_resolution_body_chunks_and_end() {
 
 #[test] // E-37
 fn logging_can_be_configured_after_the_core_was_made_and_used() {
+    let _alone = alone();
     let (core, session) = (core_saying(&["a"]), asked("hi"));
     send(&core, &session, &Config::empty()).unwrap();
     let lines = logged(ALL, || stream(&core, &session, &Config::empty()));
@@ -143,6 +152,7 @@ fn logging_can_be_configured_after_the_core_was_made_and_used() {
 
 #[test] // E-37
 fn bodies_are_cut_to_a_thousand_characters() {
+    let _alone = alone();
     for (text, whole) in [("é".repeat(5000), false), ("é".repeat(100), true)] {
         let provider = ScriptedProvider::default();
         provider.reply(ScriptedReply::text(&["fine"]));
@@ -162,6 +172,24 @@ fn bodies_are_cut_to_a_thousand_characters() {
         }
         assert!(lines.iter().all(|line| line.fields.values().all(|field| field.len() <= 2000)));
     }
+}
+
+#[test] // F-14
+fn a_tool_that_fails_midway_is_logged() {
+    let _alone = alone();
+    let tool = ScriptedTool::new("kit").offering(&["t"]).stream_tool(|_, _| {
+        vec![Ok(ToolPart::Part(json!({"part": 1}))), Err(Error::plugin("disk full"))]
+    });
+    let mut core = core_with(&ScriptedProvider::default()).unwrap();
+    core.register_tool(Arc::new(tool)).unwrap();
+    let call = json!({"id": "c1", "name": "t"}).as_object().unwrap().clone();
+    let lines = logged(&[("orlop", LevelFilter::WARN)], || {
+        let (config, context) = (Config::empty(), CallContext::default());
+        block_on(core.execute_tool_calls(vec![call], &config, &context)).unwrap()
+    });
+    assert_eq!(titles(&lines), ["ERROR orlop::core a tool failed"]);
+    assert_eq!(lines[0].fields["tool"], "kit");
+    assert_eq!(lines[0].fields["error"], "disk full (plugin \"kit\", hook stream_tool)");
 }
 
 /// A key that only exists at run time, so that no scanner finds it in this file.
@@ -218,6 +246,7 @@ fn everything_that_can_go_wrong(key: &str) -> Vec<Error> {
 
 #[test] // E-38
 fn a_key_never_appears_in_logs_or_errors() {
+    let _alone = alone();
     let key = fake_key();
     let mut errors = Vec::new();
     let lines = logged(&[("", LevelFilter::TRACE)], || {
@@ -233,6 +262,27 @@ fn a_key_never_appears_in_logs_or_errors() {
         let shown = format!("{error} {error:?} {} {:?}", error.to_json(), error.provider_body());
         assert!(!shown.contains(&key), "{shown}");
     }
+}
+
+#[test] // E-38
+fn a_plugin_that_puts_the_key_into_the_request_does_not_have_it_logged() {
+    let _alone = alone();
+    let key = fake_key();
+    let provider = ScriptedProvider::default();
+    provider.reply(ScriptedReply::text(&["fine"]));
+    let mut core = core_with(&provider).unwrap();
+    let leaky = ScriptedFeature::new("leaky").initialize_request(|input, _| {
+        let key = input.state.config.text("api_key").unwrap_or_default();
+        Ok(orlop_core::hooks::RequestChange::state(StateChange::request(
+            "auth",
+            format!("Bearer {key}"),
+        )))
+    });
+    core.register_feature(Arc::new(leaky)).unwrap();
+    let config = config(json!({ "api_key": key }));
+    let lines = logged(ALL, || send(&core, &asked("hi"), &config).unwrap());
+    let request = lines.iter().find_map(|line| line.fields.get("request")).unwrap();
+    assert!(request.contains("Bearer ***") && !request.contains(&key), "{request}");
 }
 
 #[test] // E-38

@@ -1,11 +1,14 @@
-//! The observer: it sees every hook that answers start and end, well or badly.
+//! The observer: it sees every hook that answers, and every stream, start and end, well or badly.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use futures::StreamExt;
 use futures::future::{self, BoxFuture, FutureExt};
 use orlop_core::hooks::*;
-use orlop_core::{Config, Context, Core, Error, Manifest, Value};
-use orlop_testkit::scripted::{Log, ScriptedFeature, ScriptedProvider, core_with};
+use orlop_core::{Config, Context, Core, Error, Manifest, Message, NativeItem, ToolPart, Value};
+use orlop_testkit::scripted::{
+    Log, ScriptedFeature, ScriptedProvider, ScriptedReply, ScriptedTool, core_with,
+};
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
@@ -141,4 +144,77 @@ async fn a_hook_that_is_not_declared_is_neither_called_nor_seen() {
     let outcome = "get_ui_elements answered [{\"ui_type\":\"note\"}]";
     assert_eq!(log.take(), ["get_ui_elements started", outcome]);
     assert_eq!(called.lines(), [""; 0]);
+}
+
+#[tokio::test]
+async fn a_stream_is_seen_from_its_opening_to_its_end() {
+    for (reply, expected) in [
+        (ScriptedReply::text(&["a", "b"]), "stream_api answered null"),
+        (
+            ScriptedReply::text(&["a"]).failing(Error::provider("gone")),
+            "stream_api failed provider",
+        ),
+    ] {
+        let provider = ScriptedProvider::new("watched");
+        provider.reply(reply);
+        let log = Log::new();
+        let core = core_with(&provider).unwrap().observed(Arc::new(Trace(log.clone())));
+        let session = core.create_session(None);
+        let events = core.send_request_stream(&session, &Config::empty(), Default::default());
+        events.collect::<Vec<_>>().await;
+        let lines: Vec<_> =
+            log.lines().into_iter().filter(|line| line.starts_with("stream_api")).collect();
+        assert_eq!(lines, ["stream_api started", expected]);
+    }
+}
+
+#[tokio::test]
+async fn a_tool_stream_is_seen_and_its_error_has_a_name() {
+    let tool = ScriptedTool::new("watched").offering(&["t"]).stream_tool(|_, _| {
+        vec![Ok(ToolPart::Part(json!({ "part": 1 }))), Err(Error::plugin("stuck"))]
+    });
+    let mut core = core_with(&ScriptedProvider::default()).unwrap();
+    core.register_tool(Arc::new(tool)).unwrap();
+    let log = Log::new();
+    let core = core.observed(Arc::new(Trace(log.clone())));
+    let call = json!({ "id": "1", "name": "t" }).as_object().cloned().unwrap();
+    let chunks = core.stream_tool_call(&call, &Config::empty(), &Default::default()).await.unwrap();
+    let last = chunks.collect::<Vec<_>>().await.pop().unwrap();
+    assert_eq!(last.unwrap_err().to_string(), "stuck (plugin \"watched\", hook stream_tool)");
+    let lines: Vec<_> =
+        log.lines().into_iter().filter(|line| line.starts_with("stream_tool")).collect();
+    assert_eq!(lines, ["stream_tool started", "stream_tool failed plugin"]);
+}
+
+#[test]
+fn a_provider_that_cannot_name_its_format_is_not_registered() {
+    struct Odd(ScriptedProvider);
+    impl Plugin for Odd {
+        fn manifest(&self) -> Manifest {
+            Plugin::manifest(&self.0)
+        }
+    }
+    impl Provider for Odd {
+        fn native_format(&self) -> Option<String> {
+            panic!("no idea")
+        }
+        fn to_native_messages<'a>(
+            &'a self,
+            input: &'a ToNativeInput,
+            cx: &'a Context,
+        ) -> Answer<'a, Vec<NativeItem>> {
+            self.0.to_native_messages(input, cx)
+        }
+        fn from_native_messages<'a>(
+            &'a self,
+            input: &'a FromNativeInput,
+            cx: &'a Context,
+        ) -> Answer<'a, Vec<Message>> {
+            self.0.from_native_messages(input, cx)
+        }
+    }
+    let mut core = Core::new();
+    let error = core.register_provider(Arc::new(Odd(Default::default())), vec![]).unwrap_err();
+    assert_eq!(error.plugin_name(), Some("scripted"));
+    assert!(core.registered().providers.is_empty());
 }

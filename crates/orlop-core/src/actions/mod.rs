@@ -179,7 +179,7 @@ impl Core {
         session: &Session,
         cx: &Context,
     ) -> Result<Seq<NativeItem>> {
-        match session.usable_native(&resolution.provider()?.format()) {
+        match session.usable_native(&resolution.provider()?.format) {
             Some(native) => Ok(native.items().clone()),
             None => {
                 let messages = session.messages().iter().cloned().collect();
@@ -218,10 +218,10 @@ impl Core {
     ) -> Result<Session> {
         let mut session = session.clone();
         if let Some(native) = native {
-            let format = resolution.provider()?.format();
+            let format = &resolution.provider()?.format;
             let (messages, native) =
                 self.rebuild_from_native(resolution, native, false, cx).await?;
-            session = session.with_native(messages.into_iter().collect(), native, &format);
+            session = session.with_native(messages.into_iter().collect(), native, format);
         }
         if let Some(Value::Object(patch)) = &result.session_metadata {
             session = session.with_metadata_patch(patch);

@@ -4,11 +4,13 @@
 use super::{Answer, Hook, OnFailure};
 use crate::plugin::Registered;
 use futures::future::{BoxFuture, Either, FutureExt, select};
+use futures::stream::{BoxStream, StreamExt, TryStreamExt};
 use orlop_types::{Error, Result, Value};
 use serde::Serialize;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Measures time for the core, which has no clock of its own. Without one, hooks have no limit.
@@ -28,7 +30,9 @@ pub enum HookEvent<'a> {
     Failed(&'a Error),
 }
 
-/// Sees every hook call, for traces. It is called in place and must be quick.
+/// Sees hook calls, for traces: each hook that answers, and each stream from its opening to its
+/// end. `process_chunk`, which runs for every chunk, is not shown. It is called in place and must
+/// be quick.
 pub trait Observer: Send + Sync {
     /// `hook` of `plugin` has come to `event`.
     fn hook(&self, plugin: &str, hook: Hook, event: HookEvent<'_>);
@@ -98,6 +102,42 @@ impl Runner {
             observer.hook(plugin.name(), hook, event);
         }
         result
+    }
+
+    /// Shows the opening and the end of a stream to the observer, and names the plugin in its
+    /// errors.
+    pub(crate) fn watch<P, T>(
+        &self,
+        plugin: &Registered<P>,
+        hook: Hook,
+        stream: BoxStream<'static, Result<T>>,
+    ) -> BoxStream<'static, Result<T>>
+    where
+        P: ?Sized,
+        T: Send + 'static,
+    {
+        let name = plugin.name().to_owned();
+        let Some(observer) = self.observer.clone() else {
+            return stream.map_err(move |error| error.in_hook(&name, hook.name())).boxed();
+        };
+        observer.hook(&name, hook, HookEvent::Started);
+        let failed = Arc::new(AtomicBool::new(false));
+        let (ending, plugin, failed_before) = (observer.clone(), name.clone(), failed.clone());
+        let end = futures::stream::once(async move {
+            if !failed_before.load(Ordering::Relaxed) {
+                ending.hook(&plugin, hook, HookEvent::Answered(Value::Null));
+            }
+            None
+        });
+        let items = stream.map(move |item| {
+            Some(item.map_err(|error| {
+                let error = error.in_hook(&name, hook.name());
+                failed.store(true, Ordering::Relaxed);
+                observer.hook(&name, hook, HookEvent::Failed(&error));
+                error
+            }))
+        });
+        items.chain(end).filter_map(|item| async { item }).boxed()
     }
 
     async fn wait<T>(&self, future: BoxFuture<'_, Result<T>>, hook: Hook) -> Result<T> {

@@ -56,13 +56,13 @@ impl Core {
         stream: bool,
     ) -> Result<Prepared> {
         let resolution = self.resolve(&config).await?;
-        let format = resolution.provider()?.format();
+        let format = &resolution.provider()?.format;
         let cx = self.context(&resolution, &config, &context).with(|inner| {
             inner.session = Some(session.clone());
             inner.request_id = request_id;
             inner.stream = stream;
         });
-        let retained = session.usable_native(&format).map(|native| native.items().clone());
+        let retained = session.usable_native(format).map(|native| native.items().clone());
         let is_retained = retained.is_some();
         let native = match retained {
             Some(native) => native,
@@ -139,13 +139,33 @@ fn log_request(prepared: &Prepared, stream: bool) {
         body.push_str(item.wire());
     }
     let request = serde_json::to_string(&prepared.state.request).unwrap_or_default();
+    let secrets = secrets(&prepared.state.config);
     tracing::debug!(
         target: "orlop::core",
         stream,
-        native_messages = cut(&body),
-        request = cut(&request),
+        native_messages = cut(&masked(body, &secrets)),
+        request = cut(&masked(request, &secrets)),
         "sending request"
     );
+}
+
+/// The values of configuration keys whose names say that they are secrets. Providers keep keys
+/// out of the request; one that does not still shows none in the log.
+fn secrets(config: &Config) -> Vec<String> {
+    let is_secret = |key: &str| {
+        let key = key.to_ascii_lowercase();
+        ["key", "token", "secret", "password"].iter().any(|word| key.contains(word))
+    };
+    let values = config.values().iter().filter(|(key, _)| is_secret(key));
+    values
+        .filter_map(|(_, value)| value.as_str())
+        .filter(|text| text.len() > 5)
+        .map(str::to_owned)
+        .collect()
+}
+
+fn masked(text: String, secrets: &[String]) -> String {
+    secrets.iter().fold(text, |text, secret| text.replace(secret, "***"))
 }
 
 fn cut(text: &str) -> &str {

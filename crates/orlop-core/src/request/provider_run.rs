@@ -49,10 +49,14 @@ impl ProviderRun {
             native_replaced: false,
         };
         if request.stream {
-            if !run.open_stream(&request, cx)? && !run.call(&core.runner, &request, cx).await? {
+            if !run.open_stream(&core.runner, &request, cx)?
+                && !run.call(&core.runner, &request, cx).await?
+            {
                 return Err(run.no_io());
             }
-        } else if !run.call(&core.runner, &request, cx).await? && !run.open_stream(&request, cx)? {
+        } else if !run.call(&core.runner, &request, cx).await?
+            && !run.open_stream(&core.runner, &request, cx)?
+        {
             return Err(run.no_io());
         }
         Ok(run)
@@ -69,7 +73,12 @@ impl ProviderRun {
         error.in_hook(self.provider.provider.name(), hook.name())
     }
 
-    fn open_stream(&mut self, request: &ModelRequest, cx: &Context) -> Result<bool> {
+    fn open_stream(
+        &mut self,
+        runner: &Runner,
+        request: &ModelRequest,
+        cx: &Context,
+    ) -> Result<bool> {
         if !self.provider.provider.manifest.hooks.contains(Hook::StreamApi) {
             return Ok(false);
         }
@@ -77,6 +86,10 @@ impl ProviderRun {
         let opened = catch_unwind(AssertUnwindSafe(|| plugin.stream_api(request, cx)))
             .map_err(|panic| self.in_hook(crate::hooks::panicked(&*panic), Hook::StreamApi))?;
         match opened {
+            // Errors of the stream are named below; a wrapper is worth its cost only to a trace.
+            Some(chunks) if runner.observer.is_some() => {
+                self.chunks = runner.watch(&self.provider.provider, Hook::StreamApi, chunks);
+            }
             Some(chunks) => self.chunks = chunks,
             None => return Ok(false),
         }

@@ -14,6 +14,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// asked again: a dead endpoint must not cost every request a time-out.
 const QUIET_AFTER_FAILURE: u32 = 8;
 
+/// A provider that names no discovery keys has a list for every configuration; beyond this many
+/// all are forgotten and asked for again.
+const KEPT: usize = 256;
+
 /// Model lists by provider and endpoint. Cloning shares them.
 #[derive(Clone, Default)]
 pub struct ModelCache(Arc<Mutex<Lists>>);
@@ -62,6 +66,9 @@ impl ModelCache {
         }
         let slot = {
             let mut lists = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            if lists.len() >= KEPT {
+                lists.clear();
+            }
             lists
                 .entry((provider.provider.name().to_owned(), what_matters(provider, config)))
                 .or_default()

@@ -116,9 +116,9 @@ impl Core {
         context: &CallContext,
     ) -> Result<Session> {
         let resolution = self.resolve(config).await?;
-        let format = resolution.provider()?.format();
+        let format = &resolution.provider()?.format;
         let native = session
-            .usable_native(&format)
+            .usable_native(format)
             .ok_or_else(|| Error::bad_state("native history is not usable"))?;
         let at_end = position == session.messages().len();
         let start = if at_end { Some(native.items().len()) } else { session.aligned_end(position) };
@@ -143,7 +143,7 @@ impl Core {
         } else {
             native.items().splice(start..start, made.iter().cloned())
         };
-        Ok(session.with_native(messages, items, &format))
+        Ok(session.with_native(messages, items, format))
     }
 }
 

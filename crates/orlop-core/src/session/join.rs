@@ -26,9 +26,9 @@ impl Core {
             return core_only();
         }
         let resolution = self.resolve(config).await?;
-        let format = resolution.provider()?.format();
+        let format = &resolution.provider()?.format;
         let (Some(first), Some(second)) =
-            (prefix.usable_native(&format), suffix.usable_native(&format))
+            (prefix.usable_native(format), suffix.usable_native(format))
         else {
             return core_only();
         };
@@ -36,6 +36,6 @@ impl Core {
         native.append(second.items().clone());
         let cx = self.context(&resolution, config, &CallContext::new("core"));
         let (messages, native) = self.rebuild_from_native(&resolution, native, false, &cx).await?;
-        Ok(prefix.with_native(messages.into_iter().collect(), native, &format))
+        Ok(prefix.with_native(messages.into_iter().collect(), native, format))
     }
 }

@@ -56,9 +56,9 @@ impl Core {
             return Ok(session.with_messages(replaced(session, position, message.clone())));
         }
         let resolution = self.resolve(config).await?;
-        let format = resolution.provider()?.format();
+        let format = &resolution.provider()?.format;
         let native = session
-            .usable_native(&format)
+            .usable_native(format)
             .ok_or_else(|| Error::bad_state("native history is not usable"))?;
         let run = own_run(session, position, native.items().len())?;
         let cx = self.context(&resolution, config, context);
@@ -73,7 +73,7 @@ impl Core {
             .map(|(new, old)| new.with_metadata(old.metadata().clone()).patched(new.metadata()))
             .collect();
         let items = native.items().splice(run, made);
-        Ok(session.with_native(replaced(session, position, message.clone()), items, &format))
+        Ok(session.with_native(replaced(session, position, message.clone()), items, format))
     }
 }
 

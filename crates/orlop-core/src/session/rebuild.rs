@@ -42,12 +42,12 @@ impl Core {
         initialise: bool,
         cx: &Context,
     ) -> Result<Session> {
-        let format = resolution.provider()?.format();
+        let format = &resolution.provider()?.format;
         let messages = session.messages().iter().cloned().collect();
         let native = self.to_native(resolution, messages, cx).await?;
         let (messages, native) =
             self.rebuild_from_native(resolution, native, initialise, cx).await?;
-        Ok(session.with_native(messages.into_iter().collect(), native, &format))
+        Ok(session.with_native(messages.into_iter().collect(), native, format))
     }
 
     async fn rebuilt_run(
@@ -58,8 +58,8 @@ impl Core {
         resolution: &Resolution,
         cx: &Context,
     ) -> Result<Session> {
-        let format = resolution.provider()?.format();
-        let held = session.usable_native(&format).ok_or_else(|| {
+        let format = &resolution.provider()?.format;
+        let held = session.usable_native(format).ok_or_else(|| {
             Error::bad_state(
                 "a selective rebuild requires native history of the same provider; rebuild the whole session",
             )
@@ -69,7 +69,7 @@ impl Core {
         let made = self.to_native(resolution, messages, cx).await?;
         let native = held.items().splice(run, made.iter().cloned());
         let (messages, native) = self.rebuild_from_native(resolution, native, true, cx).await?;
-        Ok(session.with_native(messages.into_iter().collect(), native, &format))
+        Ok(session.with_native(messages.into_iter().collect(), native, format))
     }
 }
 

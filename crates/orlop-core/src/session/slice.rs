@@ -150,10 +150,10 @@ impl Core {
         config: Option<&Config>,
     ) -> Option<Session> {
         let resolution = self.resolve(config?).await.ok()?;
-        let format = resolution.provider().ok()?.format();
-        let native = session.usable_native(&format)?;
+        let format = &resolution.provider().ok()?.format;
+        let native = session.usable_native(format)?;
         let items = native.items().prefix(session.aligned_end(len)?);
-        Some(session.with_native(session.messages().prefix(len), items, &format))
+        Some(session.with_native(session.messages().prefix(len), items, format))
     }
 
     /// What cutting native history needs, or `None` where only messages can be cut.
@@ -161,13 +161,14 @@ impl Core {
         let attempt = async {
             let config = config.ok_or_else(|| Error::bad_argument("no config"))?;
             let resolution = self.resolve(config).await?;
-            let format = resolution.provider()?.format();
+            let format = &resolution.provider()?.format;
             let native = session
-                .usable_native(&format)
+                .usable_native(format)
                 .ok_or_else(|| Error::bad_state("native history is not usable"))?;
             let mapping = Mapping::of(session, native.items())?;
             let cx = self.context(&resolution, config, &CallContext::new("core"));
-            Ok(Cutter { resolution, cx, format, mapping, native: native.items().clone() })
+            let native = native.items().clone();
+            Ok(Cutter { resolution, cx, mapping, native })
         };
         let cutter: Result<Cutter> = attempt.await;
         cutter
@@ -202,14 +203,14 @@ impl Core {
             items.into_iter().filter_map(|index| cutter.native.get(index).cloned()).collect();
         let (messages, native) =
             self.rebuild_from_native(&cutter.resolution, native, false, &cutter.cx).await?;
-        Ok(session.with_native(messages.into_iter().collect(), native, &cutter.format))
+        let format = &cutter.resolution.provider()?.format;
+        Ok(session.with_native(messages.into_iter().collect(), native, format))
     }
 }
 
 struct Cutter {
     resolution: Arc<Resolution>,
     cx: Context,
-    format: String,
     mapping: Mapping,
     native: Seq<NativeItem>,
 }
