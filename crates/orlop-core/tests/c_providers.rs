@@ -2,18 +2,17 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt};
 use orlop_core::hooks::*;
 use orlop_core::types::{Partial, ProviderEvent};
 use orlop_core::{
-    Blocking, CallContext, CancelToken, Change, Config, Context, Core, CoreEvent, Error,
-    ErrorClass, LocalExecutor, Manifest, Map, Message, NativeItem, RequestOptions, Response,
-    Result, Session, Value, classify,
+    Blocking, CallContext, CancelToken, Change, Config, Core, CoreEvent, Error, ErrorClass,
+    LocalExecutor, Map, Message, NativeItem, RequestOptions, Response, Result, Session, Value,
+    classify,
 };
 use orlop_testkit::Gate;
 use orlop_testkit::scripted::{
-    Io, Log, ScriptedExtension, ScriptedFeature, ScriptedProvider, ScriptedReply, core_with,
+    Io, Log, Over, ScriptedExtension, ScriptedFeature, ScriptedProvider, ScriptedReply, core_with,
     native_session, plain_session, texts,
 };
 use serde_json::json;
@@ -73,61 +72,13 @@ fn map(value: Value) -> Map {
     value.as_object().cloned().unwrap()
 }
 
-/// A scripted provider with hooks of its own for the request and for model access.
-struct Tuned {
-    script: ScriptedProvider,
-    initialize: fn(&RequestInput, &Context) -> RequestChange,
-    call: fn(&ModelRequest) -> ModelAnswer,
-}
-
-impl Tuned {
-    fn new() -> Self {
-        Self {
-            script: ScriptedProvider::default(),
-            initialize: |_, _| RequestChange::default(),
-            call: |_| ModelAnswer {
-                final_messages: vec![item(json!({"who": "assistant", "say": "yes"}))],
-                ..Default::default()
-            },
-        }
-    }
-}
-
-impl Plugin for Tuned {
-    fn manifest(&self) -> Manifest {
-        Manifest::new("tuned", "1.0.0")
-    }
-}
-
-impl Provider for Tuned {
-    fn to_native_messages<'a>(
-        &'a self,
-        input: &'a ToNativeInput,
-        cx: &'a Context,
-    ) -> Answer<'a, Vec<NativeItem>> {
-        self.script.to_native_messages(input, cx)
-    }
-    fn from_native_messages<'a>(
-        &'a self,
-        input: &'a FromNativeInput,
-        cx: &'a Context,
-    ) -> Answer<'a, Vec<Message>> {
-        self.script.from_native_messages(input, cx)
-    }
-    fn initialize_request<'a>(
-        &'a self,
-        input: &'a RequestInput,
-        cx: &'a Context,
-    ) -> Answer<'a, RequestChange> {
-        Answer::ok((self.initialize)(input, cx))
-    }
-    fn call_api<'a>(
-        &'a self,
-        input: &'a ModelRequest,
-        _: &'a Context,
-    ) -> Answer<'a, Option<ModelAnswer>> {
-        Answer::ok(Some((self.call)(input)))
-    }
+/// A scripted provider that is called and says yes.
+fn tuned() -> Over<ScriptedProvider> {
+    let calm = Over::new(ScriptedProvider::default()).named("tuned");
+    calm.initialize_request(|_, _| RequestChange::default()).call_api(|_| ModelAnswer {
+        final_messages: vec![item(json!({"who": "assistant", "say": "yes"}))],
+        ..Default::default()
+    })
 }
 
 #[test] // C-11
@@ -192,8 +143,7 @@ async fn models_reach_tags_ui_and_the_request() {
 
 #[tokio::test] // C-14
 async fn the_provider_prepares_native_history_and_the_request() {
-    let mut provider = Tuned::new();
-    provider.initialize = |input, cx| {
+    let provider = tuned().initialize_request(|input, cx| {
         assert_eq!(cx.provider(), Some("tuned"));
         let again = item(json!({"who": "user", "say": "again"}));
         // History may pass here again when it is rebuilt.
@@ -202,14 +152,14 @@ async fn the_provider_prepares_native_history_and_the_request() {
             _ => Change::Keep,
         };
         RequestChange { native_messages, state: StateChange::request("temperature", 7) }
-    };
-    provider.call = |request| {
+    });
+    let provider = provider.call_api(|request| {
         let said: Vec<_> =
             request.native_messages.iter().filter_map(|item| item.get("say")).collect();
         let answer = format!("{said:?} {}", request.state.request["temperature"]);
         let answer = item(json!({"who": "assistant", "say": answer}));
         ModelAnswer { final_messages: vec![answer], ..Default::default() }
-    };
+    });
     let core = core_of(provider, vec![], vec![]);
     let mut sent = send(&core, &hi().await).await;
     assert_eq!(
@@ -280,8 +230,7 @@ async fn messages_say_which_of_the_given_items_they_came_from() {
 
 #[tokio::test] // C-17
 async fn all_four_results_of_a_call_are_used() {
-    let mut provider = Tuned::new();
-    provider.call = |_| ModelAnswer {
+    let provider = tuned().call_api(|_| ModelAnswer {
         partials: vec![Partial::text("ignored by the blocking form")],
         final_messages: vec![item(json!({"who": "assistant", "say": "yes"}))],
         native_messages: Change::Replace(vec![
@@ -289,7 +238,7 @@ async fn all_four_results_of_a_call_are_used() {
             item(json!({"who": "assistant", "say": "yes"})),
         ]),
         state: StateChange::set("usage", 42),
-    };
+    });
     let log = Log::new();
     let seen = log.clone();
     let feature = ScriptedFeature::new("f").finalize(move |input, _| {
@@ -458,44 +407,16 @@ async fn cancelling_ends_a_slow_request_at_once_and_no_other() {
 }
 
 /// A provider that knows no request of any id.
-struct Forgetful(Tuned);
-
-impl Plugin for Forgetful {
-    fn manifest(&self) -> Manifest {
-        Manifest::new("forgetful", "1.0.0")
-    }
-}
-
-impl Provider for Forgetful {
-    fn to_native_messages<'a>(
-        &'a self,
-        input: &'a ToNativeInput,
-        cx: &'a Context,
-    ) -> Answer<'a, Vec<NativeItem>> {
-        self.0.to_native_messages(input, cx)
-    }
-    fn from_native_messages<'a>(
-        &'a self,
-        input: &'a FromNativeInput,
-        cx: &'a Context,
-    ) -> Answer<'a, Vec<Message>> {
-        self.0.from_native_messages(input, cx)
-    }
-    fn stream_api(
-        &self,
-        _: &ModelRequest,
-        _: &Context,
-    ) -> Option<BoxStream<'static, Result<Chunk>>> {
-        Some(futures::stream::pending().boxed())
-    }
-    fn cancel_request<'a>(&'a self, input: &'a CancelInput, _: &'a Context) -> Answer<'a, ()> {
-        Err(Error::not_found(format!("no request {}", input.request_id))).into()
-    }
+fn forgetful() -> Over<ScriptedProvider> {
+    Over::new(ScriptedProvider::default())
+        .named("forgetful")
+        .stream_api(|_, _, _| Some(futures::stream::pending().boxed()))
+        .cancel_request(|input| Err(Error::not_found(format!("no request {}", input.request_id))))
 }
 
 #[tokio::test] // C-24
 async fn a_provider_that_does_not_know_the_id_changes_nothing() {
-    let core = core_of(Forgetful(Tuned::new()), vec![], vec![]);
+    let core = core_of(forgetful(), vec![], vec![]);
     let (token, options) = cancellable("unknown");
     let mut events = core.send_request_stream(&hi().await, &Config::empty(), options);
     assert!(events.next().now_or_never().is_none());

@@ -4,12 +4,13 @@
 
 use orlop_core::hooks::Kind;
 use orlop_core::*;
+use orlop_testkit::logged;
 use orlop_testkit::scripted::{
     ScriptedExtension, ScriptedFeature, ScriptedProvider, ScriptedReply, ScriptedTool,
     plain_session, texts,
 };
 use serde_json::json;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::Arc;
 
 /// A plugin type that makes whatever it was sorted into, under the name `name`.
 fn listed(module: &str, type_name: &str, name: &str, capabilities: &[&str]) -> BundlePlugin {
@@ -55,29 +56,6 @@ fn discover(modules: &[&str], all: Vec<Bundle>) -> ActivePlugins {
     let summary = core.discover_and_register(modules, &bundles(all)).unwrap();
     assert_eq!(core.registered(), summary);
     summary
-}
-
-/// Everything logged by this test program so far.
-fn logged() -> String {
-    static TEXT: OnceLock<Arc<Mutex<Vec<u8>>>> = OnceLock::new();
-    struct Lines(Arc<Mutex<Vec<u8>>>);
-    impl std::io::Write for Lines {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0.lock().unwrap().extend(bytes);
-            Ok(bytes.len())
-        }
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
-    let text = TEXT.get_or_init(|| {
-        let text = Arc::<Mutex<Vec<u8>>>::default();
-        let lines = text.clone();
-        let log = tracing_subscriber::fmt().with_writer(move || Lines(lines.clone())).finish();
-        tracing::subscriber::set_global_default(log).unwrap();
-        text
-    });
-    String::from_utf8(text.lock().unwrap().clone()).unwrap()
 }
 
 #[test] // D-23

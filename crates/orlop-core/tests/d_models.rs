@@ -5,12 +5,13 @@
 
 use orlop_core::hooks::{Hook, HookSet};
 use orlop_core::*;
+use orlop_testkit::logged;
 use orlop_testkit::scripted::{
     Log, ScriptedFeature, ScriptedProvider, ScriptedReply, ScriptedTool, config, core_with,
     plain_session,
 };
 use serde_json::json;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::Arc;
 
 fn offering(models: &[&str]) -> ScriptedProvider {
     let manifest = Manifest::new("scripted", "1.0.0").discovery(&["base_url", "auth.key"]);
@@ -31,29 +32,6 @@ async fn send(core: &Core, config: &Config) -> Result<Response> {
 async fn models(core: &Core, settings: Value) -> Vec<String> {
     let models = core.models_for(&config(settings)).await.unwrap();
     models.iter().map(|model| model["id"].as_str().unwrap().to_owned()).collect()
-}
-
-/// Everything logged by this test program so far.
-fn logged() -> String {
-    static TEXT: OnceLock<Arc<Mutex<Vec<u8>>>> = OnceLock::new();
-    struct Lines(Arc<Mutex<Vec<u8>>>);
-    impl std::io::Write for Lines {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0.lock().unwrap().extend(bytes);
-            Ok(bytes.len())
-        }
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
-    let text = TEXT.get_or_init(|| {
-        let text = Arc::<Mutex<Vec<u8>>>::default();
-        let lines = text.clone();
-        let log = tracing_subscriber::fmt().with_writer(move || Lines(lines.clone())).finish();
-        tracing::subscriber::set_global_default(log).unwrap();
-        text
-    });
-    String::from_utf8(text.lock().unwrap().clone()).unwrap()
 }
 
 #[tokio::test] // D-14

@@ -4,12 +4,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use futures::future::BoxFuture;
-use futures::stream::{self, BoxStream};
+use futures::stream::{self};
 use futures::{FutureExt, StreamExt};
-use orlop_core::hooks::{
-    CancelInput, Chunk, FinalizeChange, FinalizeInput, FromNativeInput, ModelRequest,
-    RequestChange, RequestInput, ToNativeInput,
-};
+use orlop_core::hooks::{Chunk, FinalizeChange, FinalizeInput, RequestChange, RequestInput};
 use orlop_core::*;
 use orlop_testkit::Gate;
 use orlop_testkit::scripted::*;
@@ -30,12 +27,6 @@ fn options(id: Option<&str>, token: Option<&CancelToken>) -> RequestOptions {
     }
 }
 
-/// Says "a" and never anything again; tells the log when its stream is let go.
-struct Endless {
-    scripted: ScriptedProvider,
-    log: Log,
-}
-
 struct OnDrop(Log);
 
 impl Drop for OnDrop {
@@ -44,50 +35,23 @@ impl Drop for OnDrop {
     }
 }
 
-impl Plugin for Endless {
-    fn manifest(&self) -> Manifest {
-        Manifest::new("endless", "1")
-    }
-}
-
-impl Provider for Endless {
-    fn to_native_messages<'a>(
-        &'a self,
-        input: &'a ToNativeInput,
-        cx: &'a Context,
-    ) -> Answer<'a, Vec<NativeItem>> {
-        self.scripted.to_native_messages(input, cx)
-    }
-
-    fn from_native_messages<'a>(
-        &'a self,
-        input: &'a FromNativeInput,
-        cx: &'a Context,
-    ) -> Answer<'a, Vec<Message>> {
-        self.scripted.from_native_messages(input, cx)
-    }
-
-    fn stream_api(
-        &self,
-        _: &ModelRequest,
-        _: &Context,
-    ) -> Option<BoxStream<'static, Result<Chunk>>> {
-        let held = OnDrop(self.log.clone());
-        let chunks =
-            stream::iter([Ok(Chunk::partial(Partial::text("a")))]).chain(stream::pending());
-        Some(chunks.inspect(move |_| _ = &held).boxed())
-    }
-
-    fn cancel_request<'a>(&'a self, input: &'a CancelInput, _: &'a Context) -> Answer<'a, ()> {
-        self.log.add(format!("cancel({})", input.request_id));
-        Answer::default()
-    }
-}
-
+/// A core whose provider says "a" and never anything again; the log hears of cancellations and
+/// when its stream is let go.
 fn endless() -> (Core, Log) {
     let log = Log::new();
+    let (streams, cancels) = (log.clone(), log.clone());
+    let provider = Over::new(ScriptedProvider::default())
+        .named("endless")
+        .stream_api(move |_, _, _| {
+            let held = OnDrop(streams.clone());
+            let said = stream::iter([Ok(Chunk::partial(Partial::text("a")))]);
+            Some(said.chain(stream::pending()).inspect(move |_| _ = &held).boxed())
+        })
+        .cancel_request(move |input| {
+            cancels.add(format!("cancel({})", input.request_id));
+            Ok(())
+        });
     let mut core = Core::new();
-    let provider = Endless { scripted: ScriptedProvider::default(), log: log.clone() };
     core.register_provider(Arc::new(provider), vec![]).unwrap();
     (core, log)
 }

@@ -5,7 +5,7 @@
 
 use futures::FutureExt;
 use futures::executor::block_on;
-use orlop_core::hooks::{ActionInput, FinalizeChange, FromNativeInput, RequestChange};
+use orlop_core::hooks::{FinalizeChange, FromNativeInput, RequestChange};
 use orlop_core::*;
 use orlop_testkit::scripted::*;
 use serde_json::json;
@@ -51,34 +51,8 @@ fn contents(messages: &[Message]) -> String {
     messages.iter().map(|message| message.text()).collect::<Vec<_>>().join("|")
 }
 
-fn item(who: &str, say: &str) -> NativeItem {
-    json!({ "who": who, "say": say }).into()
-}
-
 fn map(value: Value) -> Map {
     value.as_object().unwrap().clone()
-}
-
-/// Puts a marked system item in front, unless one is there.
-fn system_feature() -> ScriptedFeature {
-    ScriptedFeature::new("system").initialize_request(|input, _| {
-        let mut change = RequestChange::state(StateChange::request("instructions", "be kind"));
-        if !input.native_messages.iter().any(|item| item.metadata().contains_key("system")) {
-            let mark = Map::from_iter([("system".to_owned(), true.into())]);
-            let marked = item("system", "be kind").with_metadata(mark);
-            change.native_messages = Change::insert(0, vec![marked]);
-        }
-        Ok(change)
-    })
-}
-
-/// A feature whose one action runs at `response_finalize`.
-fn at_response(
-    name: &str,
-    act: impl Fn(&ActionInput, &Context) -> Result<ActionResult> + Send + Sync + 'static,
-) -> ScriptedFeature {
-    let define = || vec![ActionDefinition::new("act", "Act").on(&["response_finalize"])];
-    ScriptedFeature::new(name).get_actions(move |_, _| Ok(define())).execute_action(act)
 }
 
 #[tokio::test] // E-16

@@ -2,10 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use orlop_core::hooks::{
-    ActionInput, FinalizeChange, FromNativeInput, ModelAnswer, ModelRequest, RequestChange,
-    ToNativeInput,
-};
+use orlop_core::hooks::{ActionInput, FinalizeChange, ModelAnswer};
 use orlop_core::*;
 use orlop_testkit::scripted::*;
 use serde_json::json;
@@ -52,34 +49,8 @@ fn contents(messages: &[Message]) -> String {
     messages.iter().map(|message| message.text()).collect::<Vec<_>>().join("|")
 }
 
-fn item(who: &str, say: &str) -> NativeItem {
-    json!({ "who": who, "say": say }).into()
-}
-
 fn map(value: Value) -> Map {
     value.as_object().unwrap().clone()
-}
-
-/// Puts a marked system item in front, unless one is there.
-fn system_feature() -> ScriptedFeature {
-    ScriptedFeature::new("system").initialize_request(|input, _| {
-        let mut change = RequestChange::state(StateChange::request("instructions", "be kind"));
-        if !input.native_messages.iter().any(|item| item.metadata().contains_key("system")) {
-            let mark = Map::from_iter([("system".to_owned(), true.into())]);
-            let marked = item("system", "be kind").with_metadata(mark);
-            change.native_messages = Change::insert(0, vec![marked]);
-        }
-        Ok(change)
-    })
-}
-
-/// A feature whose one action runs at `response_finalize`.
-fn at_response(
-    name: &str,
-    act: impl Fn(&ActionInput, &Context) -> Result<ActionResult> + Send + Sync + 'static,
-) -> ScriptedFeature {
-    let define = || vec![ActionDefinition::new("act", "Act").on(&["response_finalize"])];
-    ScriptedFeature::new(name).get_actions(move |_, _| Ok(define())).execute_action(act)
 }
 
 /// The positions that the finals map to, after one user message, or two items with the system
@@ -414,49 +385,21 @@ async fn a_feature_may_take_its_item_out_again() {
 }
 
 /// Answers with a history of its own making: one summary, then the answer.
-struct Summing(ScriptedProvider);
-
-impl Plugin for Summing {
-    fn manifest(&self) -> Manifest {
-        Manifest::new("summing", "1")
-    }
-}
-
-impl Provider for Summing {
-    fn to_native_messages<'a>(
-        &'a self,
-        input: &'a ToNativeInput,
-        cx: &'a Context,
-    ) -> Answer<'a, Vec<NativeItem>> {
-        self.0.to_native_messages(input, cx)
-    }
-
-    fn from_native_messages<'a>(
-        &'a self,
-        input: &'a FromNativeInput,
-        cx: &'a Context,
-    ) -> Answer<'a, Vec<Message>> {
-        self.0.from_native_messages(input, cx)
-    }
-
-    fn call_api<'a>(
-        &'a self,
-        _: &'a ModelRequest,
-        _: &'a Context,
-    ) -> Answer<'a, Option<ModelAnswer>> {
+fn summing() -> Over<ScriptedProvider> {
+    Over::new(ScriptedProvider::default()).named("summing").call_api(|_| {
         let (summary, answer) = (item("user", "summary"), item("assistant", "answer"));
-        Answer::ok(Some(ModelAnswer {
+        ModelAnswer {
             final_messages: vec![answer.clone()],
             native_messages: Change::Replace(vec![summary, answer]),
             ..ModelAnswer::default()
-        }))
-    }
+        }
+    })
 }
 
 #[tokio::test] // E-22, E-23
 async fn a_provider_may_answer_with_a_history_of_its_own() {
     let mut core = Core::new();
-    core.register_provider(Arc::new(Summing(ScriptedProvider::default())), vec![]).unwrap();
+    core.register_provider(Arc::new(summing()), vec![]).unwrap();
     let long = ["a", "b", "c", "d"].map(Message::user);
     let response = send(&core, &plain_session(&long).await.unwrap()).await;
     assert_eq!(contents(&response.messages), "answer");

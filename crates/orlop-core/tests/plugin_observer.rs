@@ -5,9 +5,9 @@
 use futures::StreamExt;
 use futures::future::{self, BoxFuture, FutureExt};
 use orlop_core::hooks::*;
-use orlop_core::{Config, Context, Core, Error, Manifest, Message, NativeItem, ToolPart, Value};
+use orlop_core::{Config, Context, Core, Error, Manifest, ToolPart, Value};
 use orlop_testkit::scripted::{
-    Log, ScriptedFeature, ScriptedProvider, ScriptedReply, ScriptedTool, core_with,
+    Log, Over, ScriptedFeature, ScriptedProvider, ScriptedReply, ScriptedTool, core_with,
 };
 use serde_json::json;
 use std::sync::Arc;
@@ -188,33 +188,9 @@ async fn a_tool_stream_is_seen_and_its_error_has_a_name() {
 
 #[test]
 fn a_provider_that_cannot_name_its_format_is_not_registered() {
-    struct Odd(ScriptedProvider);
-    impl Plugin for Odd {
-        fn manifest(&self) -> Manifest {
-            Plugin::manifest(&self.0)
-        }
-    }
-    impl Provider for Odd {
-        fn native_format(&self) -> Option<String> {
-            panic!("no idea")
-        }
-        fn to_native_messages<'a>(
-            &'a self,
-            input: &'a ToNativeInput,
-            cx: &'a Context,
-        ) -> Answer<'a, Vec<NativeItem>> {
-            self.0.to_native_messages(input, cx)
-        }
-        fn from_native_messages<'a>(
-            &'a self,
-            input: &'a FromNativeInput,
-            cx: &'a Context,
-        ) -> Answer<'a, Vec<Message>> {
-            self.0.from_native_messages(input, cx)
-        }
-    }
+    let odd = Over::new(ScriptedProvider::default()).native_format(|| panic!("no idea"));
     let mut core = Core::new();
-    let error = core.register_provider(Arc::new(Odd(Default::default())), vec![]).unwrap_err();
+    let error = core.register_provider(Arc::new(odd), vec![]).unwrap_err();
     assert_eq!(error.plugin_name(), Some("scripted"));
     assert!(core.registered().providers.is_empty());
 }

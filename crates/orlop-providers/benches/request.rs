@@ -2,15 +2,10 @@
 
 use divan::{Bencher, black_box};
 use futures::executor::block_on;
-use futures::stream::{self, BoxStream, StreamExt};
-use orlop_core::hooks::{
-    Chunk, FromNativeInput, ModelRequest, RequestChange, RequestInput, ToNativeInput,
-};
-use orlop_core::{
-    Answer, Context, Core, Manifest, Message, NativeItem, Plugin, Provider, RequestOptions, Result,
-};
+use futures::stream::{self, StreamExt};
+use orlop_core::{Core, Message, RequestOptions};
 use orlop_providers::OpenAiCompatible;
-use orlop_testkit::scripted::{config, native_session};
+use orlop_testkit::scripted::{Over, config, native_session};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -22,7 +17,7 @@ fn main() {
 fn turn_until_bytes_are_ready(bencher: Bencher<'_, '_>, length: usize) {
     let mut core = Core::new();
     let config = config(json!({ "provider": "openai_compatible", "model": "m" }));
-    if core.register_provider(Arc::new(Unsent(OpenAiCompatible::default())), vec![]).is_err() {
+    if core.register_provider(Arc::new(unsent()), vec![]).is_err() {
         return;
     }
     let messages: Vec<Message> = (0..length)
@@ -55,42 +50,9 @@ fn bytes_copied(bencher: Bencher<'_, '_>, length: usize) {
 }
 
 /// The real provider, which builds the whole body and then fails instead of sending it.
-struct Unsent(OpenAiCompatible);
-
-impl Plugin for Unsent {
-    fn manifest(&self) -> Manifest {
-        self.0.manifest()
-    }
-}
-
-impl Provider for Unsent {
-    fn to_native_messages<'a>(
-        &'a self,
-        input: &'a ToNativeInput,
-        cx: &'a Context,
-    ) -> Answer<'a, Vec<NativeItem>> {
-        self.0.to_native_messages(input, cx)
-    }
-    fn from_native_messages<'a>(
-        &'a self,
-        input: &'a FromNativeInput,
-        cx: &'a Context,
-    ) -> Answer<'a, Vec<Message>> {
-        self.0.from_native_messages(input, cx)
-    }
-    fn initialize_request<'a>(
-        &'a self,
-        input: &'a RequestInput,
-        cx: &'a Context,
-    ) -> Answer<'a, RequestChange> {
-        self.0.initialize_request(input, cx)
-    }
-    fn stream_api(
-        &self,
-        input: &ModelRequest,
-        cx: &Context,
-    ) -> Option<BoxStream<'static, Result<Chunk>>> {
-        black_box(self.0.body(input, cx));
+fn unsent() -> Over<OpenAiCompatible> {
+    Over::new(OpenAiCompatible::default()).stream_api(|provider, request, cx| {
+        black_box(provider.body(request, cx));
         Some(stream::iter([Err(orlop_core::Error::cancelled("not sent"))]).boxed())
-    }
+    })
 }

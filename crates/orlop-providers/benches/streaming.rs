@@ -5,14 +5,11 @@ use bytes::Bytes;
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
 use futures::executor::block_on;
-use futures::stream::{self, BoxStream, StreamExt};
-use orlop_core::hooks::{Chunk, FromNativeInput, ModelRequest, ToNativeInput};
-use orlop_core::{
-    Answer, Config, Context, Core, CoreEvent, Manifest, Message, NativeItem, Plugin, Provider,
-    RequestOptions, Result,
-};
+use futures::stream::{self, StreamExt};
+use orlop_core::hooks::Chunk;
+use orlop_core::{Config, Core, CoreEvent, Message, RequestOptions};
 use orlop_providers::openai::{OpenAiCompatible, Step, events};
-use orlop_testkit::scripted::{ScriptedExtension, config};
+use orlop_testkit::scripted::{Over, ScriptedExtension, config};
 use serde::Deserialize;
 use serde_json::json;
 use std::borrow::Cow;
@@ -105,8 +102,7 @@ fn core_events(bencher: Bencher<'_, '_>, extensions: usize) {
     let mut core = Core::new();
     let extension = || Arc::new(ScriptedExtension::new("watch").process_chunk(|_, _| Ok(()))) as _;
     let extensions = (0..extensions).map(|_| extension()).collect();
-    let played = Played { inner: OpenAiCompatible::default(), reads: reads() };
-    if core.register_provider(Arc::new(played), extensions).is_err() {
+    if core.register_provider(Arc::new(played(reads())), extensions).is_err() {
         return;
     }
     let config: Config = config(json!({ "model": "m" }));
@@ -130,38 +126,9 @@ fn core_events(bencher: Bencher<'_, '_>, extensions: usize) {
 }
 
 /// The real provider with the network replaced by reads from memory.
-struct Played {
-    inner: OpenAiCompatible,
-    reads: Vec<Bytes>,
-}
-
-impl Plugin for Played {
-    fn manifest(&self) -> Manifest {
-        self.inner.manifest()
-    }
-}
-
-impl Provider for Played {
-    fn to_native_messages<'a>(
-        &'a self,
-        input: &'a ToNativeInput,
-        cx: &'a Context,
-    ) -> Answer<'a, Vec<NativeItem>> {
-        self.inner.to_native_messages(input, cx)
-    }
-    fn from_native_messages<'a>(
-        &'a self,
-        input: &'a FromNativeInput,
-        cx: &'a Context,
-    ) -> Answer<'a, Vec<Message>> {
-        self.inner.from_native_messages(input, cx)
-    }
-    fn stream_api(
-        &self,
-        _: &ModelRequest,
-        _: &Context,
-    ) -> Option<BoxStream<'static, Result<Chunk>>> {
-        let steps = events(stream::iter(self.reads.clone().into_iter().map(Ok)));
+fn played(reads: Vec<Bytes>) -> Over<OpenAiCompatible> {
+    Over::new(OpenAiCompatible::default()).stream_api(move |_, _, _| {
+        let steps = events(stream::iter(reads.clone().into_iter().map(Ok)));
         Some(steps.map(|step| step.map(Chunk::from)).boxed())
-    }
+    })
 }

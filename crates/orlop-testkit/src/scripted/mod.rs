@@ -1,13 +1,20 @@
 //! Plugins without a network, for tests and demos: a provider that follows a script, and
 //! extensions, features and tools made of closures.
 
+mod over;
 mod plugins;
 mod provider;
 
+pub use over::Over;
 pub use plugins::{ScriptedExtension, ScriptedFeature, ScriptedTool};
 pub use provider::{Io, Mapping, ScriptedProvider, ScriptedReply};
 
-use orlop_core::{Config, Core, Message, Result, Session, Value};
+use orlop_core::hooks::{ActionInput, RequestChange};
+use orlop_core::{
+    ActionDefinition, ActionResult, Change, Config, Context, Core, Map, Message, NativeItem,
+    Result, Session, StateChange, Value,
+};
+use serde_json::json;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A configuration from a JSON object.
@@ -36,6 +43,34 @@ pub async fn plain_session(messages: &[Message]) -> Result<Session> {
         session = core.add_message(&session, message.clone(), &Config::empty()).await?;
     }
     Ok(session)
+}
+
+/// A native item of the scripted provider: who says what.
+pub fn item(who: &str, say: &str) -> NativeItem {
+    json!({ "who": who, "say": say }).into()
+}
+
+/// A feature that asks for `be kind` in the request and puts an item that says so in front,
+/// marked, unless one is there.
+pub fn system_feature() -> ScriptedFeature {
+    ScriptedFeature::new("system").initialize_request(|input, _| {
+        let mut change = RequestChange::state(StateChange::request("instructions", "be kind"));
+        if !input.native_messages.iter().any(|item| item.metadata().contains_key("system")) {
+            let mark = Map::from_iter([("system".to_owned(), true.into())]);
+            let marked = item("system", "be kind").with_metadata(mark);
+            change.native_messages = Change::insert(0, vec![marked]);
+        }
+        Ok(change)
+    })
+}
+
+/// A feature whose one action runs at `response_finalize`.
+pub fn at_response(
+    name: &str,
+    act: impl Fn(&ActionInput, &Context) -> Result<ActionResult> + Send + Sync + 'static,
+) -> ScriptedFeature {
+    let define = || vec![ActionDefinition::new("act", "Act").on(&["response_finalize"])];
+    ScriptedFeature::new(name).get_actions(move |_, _| Ok(define())).execute_action(act)
 }
 
 /// What the messages of a session say, with `|` between.
