@@ -4,20 +4,33 @@ use imbl::Vector;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::ops::RangeBounds;
 
-/// A persistent list. Appending, cutting and concatenating cost time in the change, not in the
-/// length, and leave every clone as it was.
+/// A persistent list. Appending and cutting off the end cost the same at any length, other cuts and
+/// concatenations its logarithm; all leave every clone as it was.
+///
+/// A list is the first `kept` items of a shared `base`, followed by a `tail` of its own. A prefix
+/// is therefore the same base with another number beside it; it keeps the whole base in memory.
 #[derive(Debug)]
-pub struct Seq<T: Clone>(Vector<T>);
+pub struct Seq<T: Clone> {
+    base: Vector<T>,
+    kept: usize,
+    tail: Vector<T>,
+}
 
 impl<T: Clone> Clone for Seq<T> {
     fn clone(&self) -> Self {
-        Self(self.0.clone())
+        Self { base: self.base.clone(), kept: self.kept, tail: self.tail.clone() }
     }
 }
 
 impl<T: Clone> Default for Seq<T> {
     fn default() -> Self {
-        Self(Vector::new())
+        Self::from(Vector::new())
+    }
+}
+
+impl<T: Clone> From<Vector<T>> for Seq<T> {
+    fn from(tail: Vector<T>) -> Self {
+        Self { base: Vector::new(), kept: 0, tail }
     }
 }
 
@@ -29,37 +42,40 @@ impl<T: Clone> Seq<T> {
 
     /// How many items there are.
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.kept + self.tail.len()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.len() == 0
     }
 
     /// The item at `index`.
     pub fn get(&self, index: usize) -> Option<&T> {
-        self.0.get(index)
+        match index.checked_sub(self.kept) {
+            Some(index) => self.tail.get(index),
+            None => self.base.get(index),
+        }
     }
 
     /// The last item.
     pub fn last(&self) -> Option<&T> {
-        self.0.last()
+        self.get(self.len().checked_sub(1)?)
     }
 
     /// All items in order.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = &T> + DoubleEndedIterator {
-        self.0.iter()
+    pub fn iter(&self) -> Iter<'_, T> {
+        Iter { base: self.base.focus().narrow(..self.kept).into_iter(), tail: self.tail.iter() }
     }
 
     /// Adds one item at the end.
     pub fn push(&mut self, item: T) {
-        self.0.push_back(item);
+        self.tail.push_back(item);
     }
 
     /// Adds all items of `other` at the end.
     pub fn append(&mut self, other: Seq<T>) {
-        self.0.append(other.0);
+        self.tail.append(other.into_whole());
     }
 
     /// The first `len` items (all, if there are fewer).
@@ -67,7 +83,14 @@ impl<T: Clone> Seq<T> {
         if len >= self.len() {
             return self.clone();
         }
-        Self(self.0.clone().split_at(len).0)
+        if len <= self.kept {
+            return Self { base: self.base.clone(), kept: len, tail: Vector::new() };
+        }
+        if self.kept == 0 {
+            return Self { base: self.tail.clone(), kept: len, tail: Vector::new() };
+        }
+        let (tail, _) = self.tail.clone().split_at(len - self.kept);
+        Self { base: self.base.clone(), kept: self.kept, tail }
     }
 
     /// What follows the first `start` items.
@@ -75,8 +98,24 @@ impl<T: Clone> Seq<T> {
         match start {
             0 => self.clone(),
             start if start >= self.len() => Self::new(),
-            start => Self(self.0.clone().split_at(start).1),
+            start if start >= self.kept => {
+                Self::from(self.tail.clone().split_at(start - self.kept).1)
+            }
+            start => Self::from(self.clone().into_whole().split_at(start).1),
         }
+    }
+
+    /// Base and tail as one.
+    fn into_whole(self) -> Vector<T> {
+        if self.kept == 0 {
+            return self.tail;
+        }
+        let mut whole = match self.kept == self.base.len() {
+            true => self.base,
+            false => self.base.split_at(self.kept).0,
+        };
+        whole.append(self.tail);
+        whole
     }
 
     /// This list with the items of `range` replaced by `items`. Bounds beyond the end are cut.
@@ -104,32 +143,64 @@ impl<T: Clone> Seq<T> {
 
     /// Replaces the item at `index`; out of range changes nothing.
     pub fn set(&mut self, index: usize, item: T) {
-        if index < self.len() {
-            self.0.set(index, item);
+        if index >= self.len() {
+            return;
         }
+        match index.checked_sub(self.kept) {
+            Some(index) => self.tail.set(index, item),
+            None => self.base.set(index, item),
+        };
     }
 
     /// Whether both are the same list in memory. `true` is certain, `false` says nothing.
     pub fn ptr_eq(&self, other: &Self) -> bool {
-        self.0.ptr_eq(&other.0)
+        let bases = self.kept == 0 || self.base.ptr_eq(&other.base);
+        self.kept == other.kept && bases && self.tail.ptr_eq(&other.tail)
     }
 }
 
+/// The items of a [`Seq`], in order.
+pub struct Iter<'a, T: Clone> {
+    base: Part<'a, T>,
+    tail: Part<'a, T>,
+}
+
+type Part<'a, T> = imbl::vector::Iter<'a, T, imbl::shared_ptr::DefaultSharedPtr>;
+
+impl<'a, T: Clone> Iterator for Iter<'a, T> {
+    type Item = &'a T;
+    fn next(&mut self) -> Option<&'a T> {
+        self.base.next().or_else(|| self.tail.next())
+    }
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.base.len() + self.tail.len();
+        (left, Some(left))
+    }
+}
+
+impl<T: Clone> DoubleEndedIterator for Iter<'_, T> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.tail.next_back().or_else(|| self.base.next_back())
+    }
+}
+
+impl<T: Clone> ExactSizeIterator for Iter<'_, T> {}
+
 impl<T: Clone + PartialEq> PartialEq for Seq<T> {
     fn eq(&self, other: &Self) -> bool {
-        self.ptr_eq(other) || self.0 == other.0
+        self.ptr_eq(other) || self.iter().eq(other.iter())
     }
 }
 
 impl<T: Clone> Extend<T> for Seq<T> {
     fn extend<I: IntoIterator<Item = T>>(&mut self, items: I) {
-        self.0.extend(items);
+        self.tail.extend(items);
     }
 }
 
 impl<T: Clone> FromIterator<T> for Seq<T> {
     fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
-        Self(items.into_iter().collect())
+        Self::from(items.into_iter().collect::<Vector<T>>())
     }
 }
 
@@ -141,15 +212,15 @@ impl<T: Clone> From<Vec<T>> for Seq<T> {
 
 impl<'a, T: Clone> IntoIterator for &'a Seq<T> {
     type Item = &'a T;
-    type IntoIter = imbl::vector::Iter<'a, T, imbl::shared_ptr::DefaultSharedPtr>;
+    type IntoIter = Iter<'a, T>;
     fn into_iter(self) -> Self::IntoIter {
-        self.0.iter()
+        self.iter()
     }
 }
 
 impl<T: Clone + Serialize> Serialize for Seq<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter())
+        serializer.collect_seq(self.iter())
     }
 }
 
@@ -184,6 +255,69 @@ mod tests {
         assert_eq!(third.get(12), Some(&20));
         assert_eq!(first.prefix(3).iter().copied().collect::<Vec<_>>(), [0, 1, 2]);
         assert_eq!(first.suffix(198).iter().copied().collect::<Vec<_>>(), [198, 199]);
+    }
+
+    /// Every operation against a plain vector, on lists made by random cuts and additions.
+    #[test]
+    fn behaves_as_a_vector() {
+        let mut random = 7_u64;
+        let mut below = |limit: usize| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (random >> 33) as usize % limit
+        };
+        let mut lists = vec![(Seq::<usize>::new(), Vec::<usize>::new())];
+        for step in 0..4_000 {
+            let (mut list, mut plain) = lists[below(lists.len())].clone();
+            let at = below(plain.len() + 2);
+            let to = at + below(plain.len() + 2);
+            let (from, upto) = (at.min(plain.len()), to.min(plain.len()));
+            match below(7) {
+                0 => {
+                    list.push(step);
+                    plain.push(step);
+                }
+                1 => {
+                    list.extend(0..at * 3);
+                    plain.extend(0..at * 3);
+                }
+                2 => {
+                    list = list.prefix(at);
+                    plain.truncate(at);
+                }
+                3 => {
+                    list = list.suffix(at);
+                    plain.drain(..from);
+                }
+                4 => {
+                    list = list.splice(at..to, [step, step]);
+                    plain.splice(from..upto, [step, step]);
+                }
+                5 => {
+                    list.set(at, step);
+                    if let Some(item) = plain.get_mut(at) {
+                        *item = step;
+                    }
+                }
+                _ => {
+                    let (other, other_plain) = lists[below(lists.len())].clone();
+                    assert_eq!(list == other, plain == other_plain);
+                    list.append(other);
+                    plain.extend(other_plain);
+                }
+            }
+            if plain.len() > 3_000 {
+                (list, plain) = (list.prefix(1_500), plain[..1_500].to_vec());
+            }
+            assert!(list.iter().eq(plain.iter()), "step {step}");
+            assert!(list.iter().rev().eq(plain.iter().rev()));
+            assert_eq!((list.len(), list.iter().len()), (plain.len(), plain.len()));
+            assert_eq!((list.get(at), list.last()), (plain.get(at), plain.last()));
+            assert_eq!(list, plain.iter().copied().collect());
+            match lists.len() {
+                0..20 => lists.push((list, plain)),
+                _ => lists[below(20)] = (list, plain),
+            }
+        }
     }
 
     #[test]
