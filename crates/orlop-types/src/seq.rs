@@ -165,6 +165,12 @@ pub struct Iter<'a, T: Clone> {
     tail: Part<'a, T>,
 }
 
+impl<T: Clone> Clone for Iter<'_, T> {
+    fn clone(&self) -> Self {
+        Self { base: self.base.clone(), tail: self.tail.clone() }
+    }
+}
+
 type Part<'a, T> = imbl::vector::Iter<'a, T, imbl::shared_ptr::DefaultSharedPtr>;
 
 impl<'a, T: Clone> Iterator for Iter<'a, T> {
