@@ -286,7 +286,7 @@ async fn each_feature_finds_the_state_as_the_one_before_left_it() {
             log.add(format!("{name}:{count}"));
             // The whole state anew: nothing of the one before may shine through.
             let state = map(json!({"config": input.state.config, "count": count + 1, name: true}));
-            Ok(RequestChange::state(StateChange::Replace(state)))
+            Ok(RequestChange::state(StateChange::replace(state)))
         })
     };
     let features = vec![counting("c", 300), counting("a", 100), counting("b", 200)];

@@ -314,7 +314,7 @@ fn the_request_context_has_every_field() {
     let make_core = || {
         let seen = log.clone();
         let feature = ScriptedFeature::new("watch")
-            .init(|_, _| Ok(StateChange::Patch(map(json!({"config": {"added": 1}})))))
+            .init(|_, _| Ok(StateChange::patch(map(json!({"config": {"added": 1}})))))
             .filter_tools(|input, _| Ok(Some(input.tools[..1].to_vec())))
             .finalize(move |_, cx| {
                 let names = |tools: &[types::ToolDescriptor]| {

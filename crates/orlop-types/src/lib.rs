@@ -4,6 +4,7 @@
 //! running, requests, stores or surfaces; those are built on it.
 
 pub mod action;
+pub mod app_event;
 pub mod change;
 pub mod error;
 pub mod event;
@@ -16,6 +17,7 @@ pub mod session;
 pub mod tool;
 
 pub use action::{ActionDefinition, ActionOwner, ActionRecord, ActionResult, ActionStatus};
+pub use app_event::{Event, EventKind};
 pub use change::{Change, Edit};
 pub use error::{Error, ErrorClass, Result};
 pub use event::{Partial, ProviderEvent};

@@ -75,28 +75,38 @@ pub enum StateChange {
     Keep,
     /// As a JSON Merge Patch: objects merge at any depth, `null` removes. Entries of `request`
     /// are set as they are, for a `null` inside of one may be meant for the server.
-    Patch(Map),
+    Patch(Box<Map>),
     /// By this mapping instead.
-    Replace(Map),
+    Replace(Box<Map>),
 }
 
 impl StateChange {
+    /// Lays these entries over the state.
+    pub fn patch(entries: Map) -> Self {
+        Self::Patch(Box::new(entries))
+    }
+
+    /// Puts these entries in place of the state.
+    pub fn replace(entries: Map) -> Self {
+        Self::Replace(Box::new(entries))
+    }
+
     /// Sets one entry of the request being built.
     pub fn request(key: &str, value: impl Into<Value>) -> Self {
         let request = Map::from_iter([(key.to_owned(), value.into())]);
-        Self::Patch(Map::from_iter([("request".to_owned(), Value::Object(request))]))
+        Self::patch(Map::from_iter([("request".to_owned(), Value::Object(request))]))
     }
 
     /// Sets one entry of the state.
     pub fn set(key: &str, value: impl Into<Value>) -> Self {
-        Self::Patch(Map::from_iter([(key.to_owned(), value.into())]))
+        Self::patch(Map::from_iter([(key.to_owned(), value.into())]))
     }
 
     /// Makes the change.
     pub fn apply(self, state: &mut State) {
         match self {
             Self::Keep => {}
-            Self::Replace(fields) => *state = State::from_json(fields),
+            Self::Replace(fields) => *state = State::from_json(*fields),
             Self::Patch(mut patch) => {
                 match patch.shift_remove("request") {
                     Some(Value::Object(request)) => set_entries(&mut state.request, request),
@@ -182,9 +192,9 @@ mod tests {
         let mut state =
             State::from_json(map(json!({"config": {"a": 1}, "request": {"m": 1, "n": 2}, "x": 1})));
         StateChange::request("k", json!({"const": null})).apply(&mut state);
-        StateChange::Patch(map(json!({"request": {"n": null}, "config": {"b": 2}, "x": null})))
+        StateChange::patch(map(json!({"request": {"n": null}, "config": {"b": 2}, "x": null})))
             .apply(&mut state);
-        StateChange::Patch(map(json!({"session_metadata_patch": {"s": 1}, "y": {"z": 1}})))
+        StateChange::patch(map(json!({"session_metadata_patch": {"s": 1}, "y": {"z": 1}})))
             .apply(&mut state);
         assert_eq!(
             Value::Object(state.to_json()),

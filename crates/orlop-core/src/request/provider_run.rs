@@ -165,7 +165,9 @@ impl ProviderRun {
     fn take_in(&mut self, chunk: Chunk) -> ProviderEvent {
         let Chunk { partial, final_messages, state } = chunk;
         state.apply(&mut self.state);
-        self.native.extend(final_messages.iter().cloned());
+        for item in &final_messages {
+            self.native.push(item.clone());
+        }
         match partial {
             Some(partial) => {
                 tracing::trace!(target: "orlop::chunks", ?partial, "partial");

@@ -251,7 +251,7 @@ impl Provider for OpenAiCompatible {
     ) -> Answer<'a, RequestChange> {
         let change = parameters(&input.state.config).map(|params| {
             let request = Map::from_iter([("request".to_owned(), Value::Object(params))]);
-            RequestChange::state(StateChange::Patch(request))
+            RequestChange::state(StateChange::patch(request))
         });
         change.into()
     }
