@@ -21,12 +21,14 @@ fn main() {
     divan::main();
 }
 
-/// The events of an answer as servers send them, in network reads of about 4 kB.
-fn reads() -> Vec<Bytes> {
+/// The events of an answer as servers send them, in network reads of about 4 kB. Most servers send
+/// the same bytes around every text; with `varying` each chunk has an id of its own, as a few do.
+fn reads(varying: bool) -> Vec<Bytes> {
     let mut text = String::new();
     for n in 0..CHUNKS {
         let chunk = json!({
-            "id": "chatcmpl-benchmark", "object": "chat.completion.chunk", "created": 1_760_000_000,
+            "id": format!("chatcmpl-benchmark-{:04}", if varying { n } else { 0 }),
+            "object": "chat.completion.chunk", "created": 1_760_000_000,
             "model": "gpt-test", "system_fingerprint": "fp_0123456789",
             "choices": [{ "index": 0, "delta": { "content": format!(" word{n:04}") }, "logprobs": null, "finish_reason": null }],
         });
@@ -56,9 +58,9 @@ struct BareDelta<'a> {
 }
 
 /// Splits lines, parses each into the smallest struct that holds the text, and counts it.
-#[divan::bench]
-fn bare_loop(bencher: Bencher<'_, '_>) {
-    let reads = reads();
+#[divan::bench(args = [false, true])]
+fn bare_loop(bencher: Bencher<'_, '_>, varying: bool) {
+    let reads = reads(varying);
     bencher.counter(ItemsCount::new(CHUNKS)).bench(|| {
         let (mut buffer, mut length) = (Vec::with_capacity(64 * 1024), 0);
         for read in &reads {
@@ -79,9 +81,9 @@ fn bare_loop(bencher: Bencher<'_, '_>) {
 }
 
 /// The provider's own part: bytes to fragments and one finished item.
-#[divan::bench]
-fn provider_events(bencher: Bencher<'_, '_>) {
-    let reads = reads();
+#[divan::bench(args = [false, true])]
+fn provider_events(bencher: Bencher<'_, '_>, varying: bool) {
+    let reads = reads(varying);
     bencher.counter(ItemsCount::new(CHUNKS)).bench(|| {
         block_on(async {
             let mut steps = events(stream::iter(reads.clone().into_iter().map(Ok)));
@@ -96,13 +98,23 @@ fn provider_events(bencher: Bencher<'_, '_>) {
     });
 }
 
-/// All of it: the core's event stream, with no extension and with one on every chunk.
-#[divan::bench(args = [0, 1])]
-fn core_events(bencher: Bencher<'_, '_>, extensions: usize) {
+/// All of it: the core's event stream.
+#[divan::bench(args = [false, true])]
+fn core_events(bencher: Bencher<'_, '_>, varying: bool) {
+    bench_core(bencher, varying, 0);
+}
+
+/// The core's event stream with an extension on every chunk.
+#[divan::bench(args = [false, true])]
+fn core_events_with_extension(bencher: Bencher<'_, '_>, varying: bool) {
+    bench_core(bencher, varying, 1);
+}
+
+fn bench_core(bencher: Bencher<'_, '_>, varying: bool, extensions: usize) {
     let mut core = Core::new();
     let extension = || Arc::new(ScriptedExtension::new("watch").process_chunk(|_, _| Ok(()))) as _;
     let extensions = (0..extensions).map(|_| extension()).collect();
-    if core.register_provider(Arc::new(played(reads())), extensions).is_err() {
+    if core.register_provider(Arc::new(played(reads(varying))), extensions).is_err() {
         return;
     }
     let config: Config = config(json!({ "model": "m" }));

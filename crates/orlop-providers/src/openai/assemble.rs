@@ -56,6 +56,12 @@ impl Assembler {
         }
     }
 
+    /// Adds text of the message; a chunk before it told everything else.
+    pub(super) fn push_text(&mut self, text: &str) -> Partial {
+        let Shown { text: content, reasoning } = self.content.push(Text::Str(text.into()));
+        Partial { content, reasoning, ..Partial::default() }
+    }
+
     /// Why the model stopped, once it did.
     pub fn finish_reason(&self) -> Option<&str> {
         self.facts.finish_reason.as_deref()

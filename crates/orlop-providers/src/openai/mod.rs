@@ -9,6 +9,7 @@ pub mod assemble;
 mod content;
 pub mod convert;
 mod failure;
+mod frame;
 mod merge;
 pub mod models;
 mod provider;

@@ -1,0 +1,120 @@
+//! Most chunks of an answer differ in their text only. Once one has been read, the next that has
+//! the same bytes around its text need not be parsed.
+
+use super::wire::{Choice, Chunk, Delta, Text};
+use std::borrow::Cow;
+
+/// The bytes around the text of the last chunk that said nothing else.
+#[derive(Debug, Default)]
+pub(super) struct Frame {
+    before: String,
+    after: String,
+}
+
+impl Frame {
+    /// The text of `data`, if it stands in this frame. Text with escapes is for the parser.
+    pub(super) fn text<'a>(&self, data: &'a str) -> Option<&'a str> {
+        if self.after.is_empty() {
+            return None;
+        }
+        let text = data.strip_prefix(&*self.before)?.strip_suffix(&*self.after)?;
+        let is_plain = |byte: u8| byte >= 0x20 && byte != b'"' && byte != b'\\';
+        text.bytes().all(is_plain).then_some(text)
+    }
+
+    /// Remembers the frame of `data`, which was read as `chunk`, if it says nothing but its text.
+    pub(super) fn learn(&mut self, data: &str, chunk: &Chunk<'_>) {
+        let Some(text) = only_text(chunk) else { return };
+        let start = (text.as_ptr() as usize).wrapping_sub(data.as_ptr() as usize);
+        let end = start.wrapping_add(text.len());
+        if data.get(start..end) != Some(text) {
+            return;
+        }
+        self.before.clear();
+        self.before.push_str(&data[..start]);
+        self.after.clear();
+        self.after.push_str(&data[end..]);
+    }
+}
+
+/// The text of a chunk that adds text to the message and tells nothing else that is new.
+fn only_text<'a>(chunk: &Chunk<'a>) -> Option<&'a str> {
+    let Chunk { object: _, model: _, choice, usage: None, error: None, x_groq: None } = chunk
+    else {
+        return None;
+    };
+    let Choice { index: _, delta, message: None, finish_reason: Text::Absent, unknown } =
+        choice.as_ref()?
+    else {
+        return None;
+    };
+    let Delta {
+        role: _,
+        content: Text::Str(Cow::Borrowed(text)),
+        refusal: Text::Absent,
+        reasoning_content: Text::Absent,
+        reasoning: Text::Absent,
+        reasoning_text: Text::Absent,
+        reasoning_details: None,
+        tool_calls: None,
+        function_call: None,
+        unknown: in_delta,
+    } = delta.as_ref()?
+    else {
+        return None;
+    };
+    (unknown.is_empty() && in_delta.is_empty()).then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn learned(data: &str) -> Frame {
+        let mut frame = Frame::default();
+        frame.learn(data, &Chunk::parse(data).unwrap());
+        frame
+    }
+
+    #[test]
+    fn a_chunk_in_the_same_frame_is_its_text() {
+        let chunk = |text: &str| {
+            format!(
+                r#"{{"id":"x","choices":[{{"index":0,"delta":{{"role":"assistant","content":"{text}"}},"finish_reason":null}}]}}"#
+            )
+        };
+        let frame = learned(&chunk("a"));
+        for text in ["b", "", "é", "}}]}", " two words "] {
+            assert_eq!(frame.text(&chunk(text)), Some(text));
+        }
+        for text in [r"\n", r#"b","x":"c"#, "\t", "\u{1}"] {
+            assert_eq!(frame.text(&chunk(text)), None, "{text:?}");
+        }
+        assert_eq!(frame.text(&chunk("b").replace("\"x\"", "\"y\"")), None);
+        assert_eq!(frame.text(&chunk("b").replace("null", "\"stop\"")), None);
+        assert_eq!(Frame::default().text("anything"), None);
+    }
+
+    #[test]
+    fn a_chunk_that_tells_more_makes_no_frame() {
+        for data in [
+            r#"{"choices":[{"delta":{"content":"a"},"finish_reason":"stop"}]}"#,
+            r#"{"choices":[{"delta":{"content":"a","reasoning":"b"}}]}"#,
+            r#"{"choices":[{"delta":{"content":"a","odd":1}}]}"#,
+            r#"{"choices":[{"delta":{"content":"a"},"logprobs":{}}]}"#,
+            r#"{"choices":[{"delta":{"content":"a"}}],"usage":{}}"#,
+            r#"{"choices":[{"delta":{"content":"a\n"}}]}"#,
+            r#"{"choices":[{"delta":{"content":null}}]}"#,
+            r#"{"choices":[{"delta":{"content":"a","tool_calls":[]}}]}"#,
+            r#"{"choices":[]}"#,
+        ] {
+            assert_eq!(learned(data).text(data), None, "{data}");
+        }
+    }
+
+    #[test]
+    fn overlapping_ends_are_no_text() {
+        let frame = learned(r#"{"choices":[{"delta":{"content":"a"}}]}"#);
+        assert_eq!(frame.text(r#"{"choices":[{"delta":{"content":"}}]}"#), None);
+    }
+}
