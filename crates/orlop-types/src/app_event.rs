@@ -1,0 +1,228 @@
+//! The events people and programs see: one vocabulary for terminal, HTTP, files and plugins.
+
+use crate::event::Partial;
+use crate::json::{Map, Value};
+use crate::message::Message;
+use serde::{Deserialize, Serialize};
+
+/// One thing that happened. In JSON all fields stand side by side.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Event {
+    /// Grows with every event of a tenant; numbers may be missing between two events.
+    pub seq: u64,
+    /// When it happened, RFC 3339.
+    pub at: String,
+    /// The session it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    /// The request it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<String>,
+    /// What happened.
+    #[serde(flatten)]
+    pub kind: EventKind,
+}
+
+/// What an event tells; the field `type` names it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum EventKind {
+    /// A request passed the door.
+    RequestStarted {
+        /// The agent that answers.
+        agent_id: String,
+        /// The position of the user's message.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message_index: Option<usize>,
+    },
+    /// The text since the last partial.
+    Partial {
+        /// The fragment; reasoning stands in its metadata.
+        message: Partial,
+    },
+    /// The model calls a tool.
+    ToolCall {
+        /// The id of the call.
+        call_id: String,
+        /// The tool.
+        name: String,
+        /// The call as the model made it.
+        call: Map,
+        /// What it is about to do, in a short text.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        preview: String,
+    },
+    /// Progress of a tool.
+    ToolPartial {
+        /// The id of the call.
+        call_id: String,
+        /// What the tool has to say.
+        part: Value,
+    },
+    /// A tool is done.
+    ToolResult {
+        /// The id of the call.
+        call_id: String,
+        /// The tool message.
+        message: Message,
+    },
+    /// A person has to decide.
+    ApprovalRequested {
+        /// The id of the call.
+        call_id: String,
+        /// The tool.
+        name: String,
+        /// The call.
+        call: Map,
+        /// Why it is asked.
+        reason: String,
+        /// What can be answered.
+        choices: Vec<String>,
+    },
+    /// Somebody decided.
+    ApprovalResolved {
+        /// The id of the call.
+        call_id: String,
+        /// `allow` or `deny`.
+        decision: String,
+        /// Who decided.
+        by: String,
+    },
+    /// An action has run.
+    ActionResult {
+        /// The plugin.
+        plugin: String,
+        /// The action.
+        action_id: String,
+        /// What came of it.
+        result: Map,
+    },
+    /// The request is done.
+    Final {
+        /// All messages the request added after the user's.
+        messages: Vec<Message>,
+        /// The session now.
+        session: SessionState,
+        /// Token counts, added up over all steps.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        usage: Option<Map>,
+    },
+    /// The request failed.
+    RequestFailed {
+        /// `type`, `message`, `retryable`.
+        error: Value,
+    },
+    /// The request was cancelled.
+    RequestCancelled {
+        /// Why.
+        reason: String,
+    },
+    /// A session was stored for the first time.
+    SessionCreated {
+        /// Its agent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        agent_id: Option<String>,
+        /// The session it is a fork of.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        forked_from: Option<String>,
+    },
+    /// A session changed outside of a request.
+    SessionUpdated {
+        /// The session now.
+        session: SessionState,
+        /// What changed it.
+        change: String,
+    },
+    /// A session is gone.
+    SessionDeleted {},
+    /// A session has another agent.
+    AgentSwitched {
+        /// The one before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        previous_agent_id: Option<String>,
+        /// The one now.
+        next_agent_id: String,
+    },
+    /// What a plugin published: `type`, `plugin`, and anything else.
+    #[serde(untagged)]
+    Other(Map),
+}
+
+/// What an event tells of a session.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SessionState {
+    /// Grows with every change.
+    pub revision: u64,
+    /// How many messages it has.
+    pub message_count: usize,
+    /// Its title.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+}
+
+impl EventKind {
+    /// The value of `type`.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::RequestStarted { .. } => "request_started",
+            Self::Partial { .. } => "partial",
+            Self::ToolCall { .. } => "tool_call",
+            Self::ToolPartial { .. } => "tool_partial",
+            Self::ToolResult { .. } => "tool_result",
+            Self::ApprovalRequested { .. } => "approval_requested",
+            Self::ApprovalResolved { .. } => "approval_resolved",
+            Self::ActionResult { .. } => "action_result",
+            Self::Final { .. } => "final",
+            Self::RequestFailed { .. } => "request_failed",
+            Self::RequestCancelled { .. } => "request_cancelled",
+            Self::SessionCreated { .. } => "session_created",
+            Self::SessionUpdated { .. } => "session_updated",
+            Self::SessionDeleted { .. } => "session_deleted",
+            Self::AgentSwitched { .. } => "agent_switched",
+            Self::Other(fields) => fields.get("type").and_then(Value::as_str).unwrap_or("event"),
+        }
+    }
+
+    /// Whether it is written to the store. Fragments are not: the finished message has them all.
+    pub fn is_durable(&self) -> bool {
+        !matches!(self, Self::Partial { .. } | Self::ToolPartial { .. })
+    }
+
+    /// Whether it is the last event of a request.
+    pub fn ends_request(&self) -> bool {
+        matches!(
+            self,
+            Self::Final { .. } | Self::RequestFailed { .. } | Self::RequestCancelled { .. }
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn all_fields_stand_side_by_side() {
+        for value in [
+            json!({"seq": 1, "at": "2026-01-01T00:00:00Z", "session_id": "s", "request_id": "r",
+                "type": "partial", "message": {"role": "assistant", "content": "a"}}),
+            json!({"seq": 2, "at": "2026-01-01T00:00:00Z", "type": "session_deleted", "session_id": "s"}),
+            json!({"seq": 3, "at": "2026-01-01T00:00:00Z", "type": "my_plugin_done", "plugin": "p", "n": 1}),
+        ] {
+            let event: Event = serde_json::from_value(value.clone()).unwrap();
+            assert_eq!(serde_json::to_value(&event).unwrap(), value);
+            assert_eq!(value["type"], event.kind.name());
+        }
+    }
+
+    #[test]
+    fn what_a_plugin_publishes_cannot_pass_for_a_known_event_of_another_shape() {
+        let odd = json!({"seq": 1, "at": "x", "type": "final", "n": 1});
+        let event: Event = serde_json::from_value(odd).unwrap();
+        assert!(matches!(event.kind, EventKind::Other(_)) && !event.kind.ends_request());
+    }
+}
