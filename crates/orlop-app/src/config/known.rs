@@ -1,0 +1,230 @@
+//! Every key that Orlop itself knows, as JSON Schema. New sections and keys are added here and
+//! nowhere else; plugins add theirs through [`Schema`](super::Schema).
+
+use orlop_core::{Map, Value};
+use serde_json::json;
+use std::sync::LazyLock;
+
+/// Keys of the file that are the application's; every other key at the top is a setting that all
+/// agents share.
+pub(super) static SECTIONS: LazyLock<Map> = LazyLock::new(|| {
+    properties([
+        ("default_agent", text("The agent used where none is named.")),
+        ("agents", json!({ "type": "object", "description": "The agents, by name." })),
+        ("plugins", each("Plugins beside the shipped ones, by name.", plugin())),
+        ("mcp_servers", each("MCP servers whose tools agents may use, by name.", mcp_server())),
+        (
+            "hosts",
+            table(
+                "What runs around the application.",
+                &[(
+                    "plugins",
+                    texts("Host plugins; their order is the order they are registered in."),
+                )],
+            ),
+        ),
+        (
+            "server",
+            table(
+                "The HTTP host.",
+                &[
+                    (
+                        "listen",
+                        with(
+                            text("Where it listens: host and port."),
+                            "default",
+                            json!("127.0.0.1:7420"),
+                        ),
+                    ),
+                    (
+                        "tokens",
+                        json!({
+                            "type": "array", "items": token(),
+                            "description": "Who may use it. Without any, only this machine may.",
+                        }),
+                    ),
+                ],
+            ),
+        ),
+        (
+            "store",
+            table(
+                "Where sessions are kept.",
+                &[(
+                    "url",
+                    url(
+                        "\"sqlite:\" for the default file, \"sqlite:/path/x.db\" or \"postgres://...\".",
+                        "sqlite:",
+                    ),
+                )],
+            ),
+        ),
+        (
+            "events",
+            table(
+                "How events reach other processes.",
+                &[(
+                    "url",
+                    url(
+                        "\"memory:\", \"nats://...\", or \"postgres:\" to use the store's.",
+                        "memory:",
+                    ),
+                )],
+            ),
+        ),
+        (
+            "assets",
+            table(
+                "Where attachments are kept.",
+                &[
+                    (
+                        "url",
+                        url("\"file:\" for the data folder, or \"s3://bucket/prefix\".", "file:"),
+                    ),
+                    (
+                        "max_bytes",
+                        with(
+                            count("The largest attachment, in bytes."),
+                            "default",
+                            json!(MAX_ASSET_BYTES),
+                        ),
+                    ),
+                    (
+                        "types",
+                        texts(
+                            "Media types that are accepted, such as \"image/*\"; absent means all.",
+                        ),
+                    ),
+                ],
+            ),
+        ),
+    ])
+});
+
+/// Keys of an agent that are there whichever plugins are registered.
+pub(super) static AGENT: LazyLock<Map> = LazyLock::new(|| {
+    properties([
+        ("extends", text("The agent whose settings this one starts from.")),
+        ("description", text("What the agent is for.")),
+        ("provider", text("The provider plugin that calls the model.")),
+        ("model", text("The model to use.")),
+        ("base_url", text("Where the model server is.")),
+        ("api_key", with(text("The key of the model server."), "writeOnly", json!(true))),
+        ("system_message", text("What the model is told first.")),
+        ("tools", texts("Tool plugins the agent may use; absent means all enabled ones.")),
+        (
+            "max_steps",
+            with(count("How often the model may call tools in one request."), "default", json!(50)),
+        ),
+    ])
+});
+
+/// The default of `assets.max_bytes`.
+pub(super) const MAX_ASSET_BYTES: u64 = 64 << 20;
+
+/// What the URLs of these keys may begin with.
+pub(super) const URL_FORMS: &[(&str, &[&str])] = &[
+    ("store.url", &["sqlite:", "postgres://", "postgresql://"]),
+    ("events.url", &["memory:", "nats://", "postgres:", "postgresql:"]),
+    ("assets.url", &["file:", "s3://"]),
+];
+
+fn plugin() -> Value {
+    // Any further key is a setting of the plugin itself.
+    object(
+        "A plugin, and its settings for all agents.",
+        &[
+            (
+                "path",
+                text(
+                    "A folder with plugin.toml, or a single .py, .ts, .js or .wasm file; relative to this file.",
+                ),
+            ),
+            ("enabled", truth("Whether it is used.", true)),
+        ],
+        json!(true),
+    )
+}
+
+fn mcp_server() -> Value {
+    table(
+        "An MCP server: a command or a URL.",
+        &[
+            ("command", texts("The program and its arguments.")),
+            ("url", text("Where it is reached over HTTP.")),
+            ("env", strings("Further environment variables of the command.")),
+            ("headers", strings("Further HTTP headers.")),
+            ("cwd", text("The folder the command runs in; relative to this file.")),
+            ("enabled", truth("Whether it is used.", true)),
+            ("timeout_ms", count("The longest wait for an answer, in milliseconds.")),
+        ],
+    )
+}
+
+fn token() -> Value {
+    let mut token = table(
+        "A bearer token and whom it stands for.",
+        &[
+            ("token", with(text("The token."), "writeOnly", json!(true))),
+            ("tenant", text("The tenant.")),
+            ("user", text("The user.")),
+        ],
+    );
+    token["required"] = json!(["token", "tenant", "user"]);
+    token
+}
+
+fn text(description: &str) -> Value {
+    json!({ "type": "string", "description": description })
+}
+
+fn url(description: &str, default: &str) -> Value {
+    with(text(description), "default", json!(default))
+}
+
+fn count(description: &str) -> Value {
+    json!({ "type": "integer", "minimum": 1, "description": description })
+}
+
+fn truth(description: &str, default: bool) -> Value {
+    json!({ "type": "boolean", "default": default, "description": description })
+}
+
+fn texts(description: &str) -> Value {
+    json!({ "type": "array", "items": { "type": "string" }, "description": description })
+}
+
+fn strings(description: &str) -> Value {
+    json!({ "type": "object", "additionalProperties": { "type": "string" }, "description": description })
+}
+
+fn each(description: &str, item: Value) -> Value {
+    json!({ "type": "object", "additionalProperties": item, "description": description })
+}
+
+fn table(description: &str, keys: &[(&str, Value)]) -> Value {
+    object(description, keys, json!(false))
+}
+
+fn object(description: &str, keys: &[(&str, Value)], others: Value) -> Value {
+    json!({
+        "type": "object",
+        "description": description,
+        "properties": properties(keys.iter().cloned()),
+        "additionalProperties": others,
+    })
+}
+
+fn with(mut schema: Value, field: &str, value: Value) -> Value {
+    schema[field] = value;
+    schema
+}
+
+fn properties<'a>(keys: impl IntoIterator<Item = (&'a str, Value)>) -> Map {
+    keys.into_iter().map(|(key, schema)| (key.to_owned(), schema)).collect()
+}
+
+/// Whether a key of `[plugins.NAME]` is Orlop's and not the plugin's.
+pub(super) fn is_plugin_key(key: &str) -> bool {
+    SECTIONS["plugins"]["additionalProperties"]["properties"].get(key).is_some()
+}

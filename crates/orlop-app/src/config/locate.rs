@@ -1,0 +1,172 @@
+//! Where data and configuration files are. Looks which files exist, reads none.
+
+use super::env::Vars;
+use orlop_core::{Error, Result};
+use std::path::{Path, PathBuf};
+
+/// The name of a project's configuration file.
+pub const PROJECT_FILE: &str = "orlop.toml";
+
+/// The folder of the data and the configuration files in force.
+///
+/// ```
+/// use orlop_app::config::{Locations, Vars};
+/// use std::path::Path;
+/// let vars = Vars::from([("HOME".into(), "/home/ana".into())]);
+/// let found = Locations::find(&vars, Path::new("/nowhere"), None)?;
+/// assert_eq!(found.home(), Path::new("/home/ana/.local/share/orlop"));
+/// assert!(found.files().is_empty());
+/// # Ok::<(), orlop_core::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Locations {
+    home: PathBuf,
+    working_dir: PathBuf,
+    user_file: PathBuf,
+    files: Vec<PathBuf>,
+}
+
+impl Locations {
+    /// Looks in the places that variables, the working folder and the flag `--config` name.
+    pub fn find(vars: &Vars, working_dir: &Path, config_flag: Option<&Path>) -> Result<Self> {
+        let places = Places { vars, working_dir };
+        let home = places.home()?;
+        let user_file = places.config_home(&home).join("config.toml");
+        let files = match config_flag {
+            Some(file) => vec![working_dir.join(file)],
+            None => {
+                let user = Some(user_file.clone()).filter(|file| is_there(file));
+                user.into_iter().chain(places.project_file()).collect()
+            }
+        };
+        Ok(Self { home, working_dir: working_dir.to_owned(), user_file, files })
+    }
+
+    /// The folder of the data: `orlop.db`, `assets`, `models`, `plugins` and others.
+    pub fn home(&self) -> &Path {
+        &self.home
+    }
+
+    /// The working folder.
+    pub fn working_dir(&self) -> &Path {
+        &self.working_dir
+    }
+
+    /// The configuration files, a later one laid over an earlier one; there may be none.
+    pub fn files(&self) -> &[PathBuf] {
+        &self.files
+    }
+
+    /// Where the user's own configuration file is, or would be.
+    pub fn user_file(&self) -> &Path {
+        &self.user_file
+    }
+
+    /// The folder of the last configuration file, or the one the user's would be in.
+    pub fn config_dir(&self) -> PathBuf {
+        let file = self.files.last().unwrap_or(&self.user_file);
+        file.parent().unwrap_or(&self.working_dir).to_owned()
+    }
+}
+
+struct Places<'a> {
+    vars: &'a Vars,
+    working_dir: &'a Path,
+}
+
+impl Places<'_> {
+    fn home(&self) -> Result<PathBuf> {
+        if let Some(home) = self.set("ORLOP_HOME") {
+            return Ok(self.working_dir.join(home));
+        }
+        let data =
+            self.absolute("XDG_DATA_HOME").or_else(|| Some(self.user()?.join(".local/share")));
+        data.map(|data| data.join("orlop")).ok_or_else(|| {
+            Error::bad_argument(
+                "no place for data is known, because neither ORLOP_HOME nor HOME is set; set ORLOP_HOME to a folder",
+            )
+        })
+    }
+
+    fn config_home(&self, home: &Path) -> PathBuf {
+        let config =
+            self.absolute("XDG_CONFIG_HOME").or_else(|| Some(self.user()?.join(".config")));
+        config.map_or_else(|| home.to_owned(), |config| config.join("orlop"))
+    }
+
+    fn project_file(&self) -> Option<PathBuf> {
+        let candidates = self.working_dir.ancestors().map(|folder| folder.join(PROJECT_FILE));
+        candidates.into_iter().find(|file| is_there(file))
+    }
+
+    fn user(&self) -> Option<PathBuf> {
+        self.absolute("HOME").or_else(|| self.absolute("USERPROFILE"))
+    }
+
+    fn set(&self, name: &str) -> Option<&str> {
+        self.vars.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+
+    /// The XDG specification has relative paths ignored.
+    fn absolute(&self, name: &str) -> Option<PathBuf> {
+        self.set(name).map(PathBuf::from).filter(|path| path.is_absolute())
+    }
+}
+
+/// Whatever has the name counts, also a folder or a broken link: reading it then says what is
+/// wrong, instead of a configuration that is silently not used.
+fn is_there(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::Folder;
+    use super::*;
+
+    fn find(pairs: &[(&str, &str)], flag: Option<&str>) -> Locations {
+        let vars = pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        Locations::find(&vars.collect(), Path::new("/w"), flag.map(Path::new)).unwrap()
+    }
+
+    #[test]
+    fn the_home_is_the_first_that_is_set() {
+        let cases: &[(&[(&str, &str)], &str)] = &[
+            (&[("ORLOP_HOME", "/o"), ("XDG_DATA_HOME", "/x"), ("HOME", "/h")], "/o"),
+            (&[("ORLOP_HOME", "here"), ("HOME", "/h")], "/w/here"),
+            (&[("XDG_DATA_HOME", "/x"), ("HOME", "/h")], "/x/orlop"),
+            (
+                &[("ORLOP_HOME", ""), ("XDG_DATA_HOME", "rel"), ("HOME", "/h")],
+                "/h/.local/share/orlop",
+            ),
+        ];
+        for (vars, home) in cases {
+            assert_eq!(find(vars, None).home(), Path::new(home), "{vars:?}");
+        }
+        let lost = Locations::find(&Vars::new(), Path::new("/w"), None).unwrap_err();
+        assert!(lost.message().ends_with("set ORLOP_HOME to a folder"), "{lost}");
+    }
+
+    #[test]
+    fn a_given_file_stands_alone() {
+        let found = find(&[("HOME", "/h")], Some("conf/bot.toml"));
+        assert_eq!(found.files(), [Path::new("/w/conf/bot.toml")]);
+        assert_eq!(found.config_dir(), Path::new("/w/conf"));
+        assert_eq!(find(&[("HOME", "/h")], None).config_dir(), Path::new("/h/.config/orlop"));
+    }
+
+    #[test]
+    fn the_project_file_is_found_upwards_and_laid_over_the_users() {
+        let folder = Folder::new();
+        let (config, deep) = (folder.path().join("config"), folder.path().join("project/a/b"));
+        std::fs::create_dir_all(&deep).unwrap();
+        let user = folder.file("config/orlop/config.toml", "");
+        let project = folder.file("project/orlop.toml", "");
+        let vars = [("HOME", "/h"), ("XDG_CONFIG_HOME", config.to_str().unwrap())];
+        let vars = vars.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let found = Locations::find(&Vars::from(vars), &deep, None).unwrap();
+        assert_eq!(found.files(), [user.clone(), project.clone()]);
+        assert_eq!(found.user_file(), user);
+        assert_eq!(found.config_dir(), project.parent().unwrap());
+    }
+}

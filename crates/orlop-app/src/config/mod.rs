@@ -1,0 +1,30 @@
+//! Configuration: where it is, what it says, what is wrong with it, and what one agent gets of it.
+//!
+//! [`Locations`] finds the files, [`AppConfig`] reads them and remembers where each value came
+//! from, [`Schema`] knows every key, and [`resolve_request_config`] makes the configuration of one
+//! request. Nothing here reads or changes the environment of the process on its own.
+
+mod agents;
+mod app_config;
+mod env;
+mod flags;
+mod known;
+mod locate;
+mod nearest;
+mod origin;
+mod placeholder;
+mod problem;
+mod read;
+mod request;
+mod resolve;
+mod secrets;
+#[cfg(test)]
+mod testing;
+mod tree;
+
+pub use app_config::AppConfig;
+pub use env::{RuntimeEnv, Vars};
+pub use locate::{Locations, PROJECT_FILE};
+pub use origin::{Origin, Position, SourceFile};
+pub use problem::{ConfigError, Problem, ProblemKind};
+pub use request::resolve_request_config;
