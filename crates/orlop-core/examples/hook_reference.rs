@@ -8,7 +8,15 @@ use schemars::generate::SchemaSettings;
 use serde_json::json;
 use std::fmt::Write;
 
-const KINDS: [Kind; 5] = [Kind::Any, Kind::Provider, Kind::Extension, Kind::Feature, Kind::Tool];
+const KINDS: [Kind; 7] = [
+    Kind::Any,
+    Kind::Provider,
+    Kind::Extension,
+    Kind::Feature,
+    Kind::Tool,
+    Kind::Application,
+    Kind::Host,
+];
 
 fn main() {
     let mut files = Map::new();

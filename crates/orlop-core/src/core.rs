@@ -1,6 +1,8 @@
 //! The core: registered plugins and nothing else. All data comes in as arguments and goes out as
 //! results, so one core serves any number of sessions at once.
 
+use crate::config::Config;
+use crate::context::{CallContext, Context};
 use crate::hooks::{Extension, Feature, Observer, Plugin, Provider, Runner, Timer, Tool, panicked};
 use crate::plugin::{Manifest, Registered, RegisteredProvider};
 use crate::resolve::{Caches, ModelCache};
@@ -140,6 +142,25 @@ impl Core {
             features: self.plugins.features.iter().map(|held| held.name().to_owned()).collect(),
             tools: self.plugins.tools.iter().map(|held| held.name().to_owned()).collect(),
         }
+    }
+
+    /// How this core calls hooks: its time limits and its observer.
+    pub fn runner(&self) -> &Runner {
+        &self.runner
+    }
+
+    /// For layers above the core: what a hook of theirs is told, with nothing resolved.
+    pub fn call_context(
+        &self,
+        config: &Config,
+        call: CallContext,
+        session: Option<&Session>,
+        lifecycle: Option<&str>,
+    ) -> Context {
+        Context::new(self.clone(), config.clone(), Arc::new(call)).with(|inner| {
+            inner.session = session.cloned();
+            inner.lifecycle = lifecycle.map(str::to_owned);
+        })
     }
 
     /// An empty session with the given id, or with a fresh UUID.

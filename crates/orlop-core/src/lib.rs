@@ -63,14 +63,17 @@ pub use cancel::{CallbackId, CancelToken, Cancellation};
 pub use config::{Config, Fingerprint};
 pub use context::{CallContext, Context, RESERVED_KEYS, ResponseInFlight, TriggerSource};
 pub use discovery::{AnyPlugin, Bundle, BundlePlugin, Bundles, classify};
-pub use hooks::{Answer, Extension, Feature, Plugin, Provider, State, StateChange, Tool};
-pub use plugin::Manifest;
+pub use hooks::{
+    Answer, ApplicationPlugin, Extension, Feature, HostPlugin, Plugin, Provider, State,
+    StateChange, Tool,
+};
+pub use plugin::{Manifest, Registered};
 pub use request::{
     Blocking, CoreEvent, Executor, LocalExecutor, RequestOptions, RequestStream, Response,
 };
 pub use resolve::{ActivePlugins, ModelCache};
 pub use session::{Cut, NativeHistory, NewMessage, Place, Session, Slice, Transcript};
-pub use tools::{ToolEvent, ToolPreview};
+pub use tools::{ToolEvent, ToolPreview, closed_tool_message};
 pub use ui::{Template, config_entries};
 
 pub use orlop_types::{

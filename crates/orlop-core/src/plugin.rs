@@ -17,7 +17,7 @@ pub struct Manifest {
     pub name: String,
     /// Its version.
     pub version: String,
-    /// Lower runs first; read on features and tools.
+    /// Read on features and tools, where lower runs first, and on host plugins, where higher does.
     pub priority: i64,
     /// Configuration key to descriptor (`type`, `default`, `required`, `description`, ...).
     pub config_schema: Map,
@@ -31,6 +31,8 @@ pub struct Manifest {
     pub uses_models: bool,
     /// For a provider: the configuration keys its model list depends on; empty means all.
     pub discovery_keys: Vec<String>,
+    /// For a host plugin: a failing interceptor stops the request.
+    pub critical: bool,
 }
 
 impl Manifest {
@@ -46,10 +48,22 @@ impl Manifest {
             hooks: HookSet::ALL,
             uses_models: true,
             discovery_keys: Vec::new(),
+            critical: false,
         }
     }
 
-    /// Runs earlier (lower) or later (higher) than others.
+    /// A host plugin with priority 0; higher ones run earlier.
+    pub fn host(name: impl Into<String>, version: impl Into<String>) -> Self {
+        Self::new(name, version).priority(0)
+    }
+
+    /// For a host plugin: a failing interceptor stops the request.
+    pub fn critical(mut self) -> Self {
+        self.critical = true;
+        self
+    }
+
+    /// Where it stands among others of its kind.
     pub fn priority(mut self, priority: i64) -> Self {
         self.priority = priority;
         self
@@ -93,14 +107,16 @@ impl Manifest {
 }
 
 /// A plugin and its manifest, read once.
-pub(crate) struct Registered<P: ?Sized> {
-    pub(crate) manifest: Manifest,
-    pub(crate) plugin: Arc<P>,
+pub struct Registered<P: ?Sized> {
+    /// What the plugin said of itself.
+    pub manifest: Manifest,
+    /// The plugin.
+    pub plugin: Arc<P>,
 }
 
 impl<P: ?Sized> Registered<P> {
     /// Reads the manifest; a name must not be empty and not taken by another plugin of the kind.
-    pub(crate) fn new<'a>(
+    pub fn new<'a>(
         manifest: Manifest,
         plugin: Arc<P>,
         kind: &str,
@@ -120,7 +136,8 @@ impl<P: ?Sized> Registered<P> {
         Ok(Self { manifest, plugin })
     }
 
-    pub(crate) fn name(&self) -> &str {
+    /// The plugin's name.
+    pub fn name(&self) -> &str {
         &self.manifest.name
     }
 }

@@ -75,6 +75,34 @@ impl Core {
             .flatten()
     }
 
+    /// Reads a call through the formats known for `config`.
+    pub async fn inspect_tool_call(&self, call: &Map, config: &Config) -> Result<InspectedCall> {
+        self.resolve(config).await?.interop.inspect_call(call)
+    }
+
+    /// The tool that takes a call of this name, after feature policy.
+    pub async fn tool_named(&self, name: &str, config: &Config) -> Result<Option<ToolDescriptor>> {
+        let resolution = self.resolve(config).await?;
+        Ok(resolution.effective.iter().find(|tool| tool.name() == Some(name)).cloned())
+    }
+
+    /// Runs one call that was read before, possibly with another payload: its progress, then one
+    /// tool message.
+    pub fn run_tool_call(
+        &self,
+        call: InspectedCall,
+        config: &Config,
+        context: &CallContext,
+    ) -> impl Stream<Item = Result<ToolEvent>> + Send + use<> {
+        let (core, config, context) = (self.clone(), config.clone(), context.clone());
+        stream::once(async move { core.run_inspected(call, config, context).await })
+            .map(|started| match started {
+                Ok(events) => events,
+                Err(error) => stream::iter([Err(error)]).boxed(),
+            })
+            .flatten()
+    }
+
     /// Runs calls and gives exactly one tool message for each, in order.
     pub async fn execute_tool_calls(
         &self,
@@ -181,11 +209,24 @@ impl Core {
         config: Config,
         context: CallContext,
     ) -> Result<BoxStream<'static, Result<ToolEvent>>> {
+        let resolution = self.resolve(&config).await?;
+        match resolution.interop.inspect_call(&call) {
+            Ok(inspected) => self.run_inspected(inspected, config, context).await,
+            Err(_) => {
+                let message = nobody_handled(None, None);
+                Ok(stream::iter([Ok(ToolEvent::Message(message))]).boxed())
+            }
+        }
+    }
+
+    async fn run_inspected(
+        self,
+        inspected: InspectedCall,
+        config: Config,
+        context: CallContext,
+    ) -> Result<BoxStream<'static, Result<ToolEvent>>> {
         let one = |message| stream::iter([Ok(ToolEvent::Message(message))]).boxed();
         let resolution = self.resolve(&config).await?;
-        let Ok(inspected) = resolution.interop.inspect_call(&call) else {
-            return Ok(one(nobody_handled(None, None)));
-        };
         let Some(handled) = handler(&resolution, inspected.clone()) else {
             return Ok(one(nobody_handled(Some(&inspected), None)));
         };
@@ -415,6 +456,13 @@ fn call_metadata(call: Option<&InspectedCall>) -> Map {
         ("tool_call_id".to_owned(), call.and_then(|call| call.call_id.clone()).into()),
         ("tool_name".to_owned(), call.and_then(|call| call.tool_name.clone()).into()),
     ])
+}
+
+/// The tool message of a call that was not run, or whose outcome is not known.
+pub fn closed_tool_message(call: &InspectedCall, text: impl Into<String>) -> Message {
+    let mut metadata = call_metadata(Some(call));
+    metadata.insert("tool_error".into(), true.into());
+    Message::tool(text.into()).with_metadata(metadata)
 }
 
 fn nobody_handled(call: Option<&InspectedCall>, plugin: Option<&str>) -> Message {

@@ -20,7 +20,7 @@ fn listed(module: &str, type_name: &str, name: &str, capabilities: &[&str]) -> B
             Kind::Provider => AnyPlugin::Provider(Arc::new(ScriptedProvider::new(&name))),
             Kind::Extension => AnyPlugin::Extension(Arc::new(ScriptedExtension::new(&name))),
             Kind::Tool => AnyPlugin::Tool(Arc::new(ScriptedTool::new(&name))),
-            Kind::Feature | Kind::Any => AnyPlugin::Feature(Arc::new(ScriptedFeature::new(&name))),
+            _ => AnyPlugin::Feature(Arc::new(ScriptedFeature::new(&name))),
         })
     };
     BundlePlugin {

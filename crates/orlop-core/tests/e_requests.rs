@@ -113,6 +113,7 @@ async fn id_token_and_context_reach_the_hooks() {
         request_id: Some("r1".into()),
         cancellation: Some(Arc::new(CancelToken::new())),
         context: CallContext::new("test").with("theme", "dark"),
+        ..RequestOptions::default()
     };
     core.send_request(&asked("hi").await, &Config::empty(), options).await.unwrap();
     assert_eq!(log.lines(), [r#"(Some("r1"), true, Some(String("dark")))"#]);
@@ -601,4 +602,31 @@ async fn interleaved_streams_on_one_core_do_not_see_each_other() {
     assert_eq!((metadata(&from_first), metadata(&from_second)), (json!(4), json!(5)));
     assert_eq!(shown(from_first), "a0 b1 final(one|ab)");
     assert_eq!(shown(from_second), "x0 y1 z2 final(two|xyz)");
+}
+
+#[test] // L-11, L-13
+fn a_preface_is_read_by_the_model_and_not_kept() {
+    block_on(async {
+        for io in [Io::Stream, Io::Call] {
+            let provider = ScriptedProvider::default().io(io);
+            provider.reply(ScriptedReply::text(&["one"])).reply(ScriptedReply::text(&["two"]));
+            let core = core_of(&provider, vec![system_feature()]);
+            let prefaced = |text: &str| RequestOptions {
+                preface: vec![Message::user(text)],
+                ..RequestOptions::default()
+            };
+            let first = core
+                .send_request(&asked("a").await, &Config::empty(), prefaced("today"))
+                .await
+                .unwrap();
+            assert_eq!(provider.last_request(), "be kind|today|a");
+            let config = Config::empty();
+            let session =
+                core.add_message(&first.session, Message::user("b"), &config).await.unwrap();
+            let second = core.send_request(&session, &config, prefaced("now")).await.unwrap();
+            assert_eq!(provider.last_request(), "be kind|a|one|now|b");
+            assert_eq!(native_texts(&second.session), "be kind|a|one|b|two");
+            second.session.verify().unwrap();
+        }
+    });
 }

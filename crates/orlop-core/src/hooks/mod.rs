@@ -12,8 +12,9 @@ mod state;
 
 pub use answer::Answer;
 pub use payload::*;
+pub use run::Runner;
+pub(crate) use run::panicked;
 pub use run::{HookEvent, Observer, Timer};
-pub(crate) use run::{Runner, panicked};
 pub use state::{State, StateChange};
 
 use crate::context::Context;
@@ -26,7 +27,7 @@ use orlop_types::{
 };
 use std::time::Duration;
 
-/// The kinds of plugin that run inside the core.
+/// The kinds of plugin. The core runs the first four; the application runs the last two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// Hooks that every kind has.
@@ -39,6 +40,10 @@ pub enum Kind {
     Feature,
     /// Gives the model something to call.
     Tool,
+    /// Acts on all sessions of an application.
+    Application,
+    /// Stands around every request of every surface.
+    Host,
 }
 
 impl Kind {
@@ -50,6 +55,8 @@ impl Kind {
             Self::Extension => "extension",
             Self::Feature => "feature",
             Self::Tool => "tool",
+            Self::Application => "application",
+            Self::Host => "host",
         }
     }
 }
@@ -401,6 +408,68 @@ hook_table! {
         /// A short text that says what a call is about to do.
         FormatToolCallPreview: answer optional format_tool_call_preview(ToolInput) -> String,
             fold One, seconds 5, failure Skip, history None;
+    }
+
+    /// Acts on all sessions of an application: stored sessions, requests, locks, events, agents.
+    /// The application lends itself in the context, under `app`.
+    trait ApplicationPlugin (Application) [Send + Sync + 'static] {
+        {
+            /// Name, version, and everything else about the plugin that does not change.
+            fn manifest(&self) -> Manifest;
+        }
+        /// Takes the whole configuration of the application and gives the plugin's state, which
+        /// its other hooks are handed. Runs once, when the application starts.
+        ApplicationInit: answer optional init(ApplicationInitInput) -> Value,
+            fold One, seconds 30, failure Fail, history None;
+        /// Buttons, settings and other elements for people.
+        ApplicationGetUiElements: answer optional get_ui_elements(ApplicationUiInput) -> Vec<Value>,
+            fold Concat, seconds 5, failure Skip, history None;
+        /// The actions the plugin offers, to people and to lifecycles.
+        ApplicationGetActions: answer optional get_actions(ApplicationActionsInput) -> Vec<ActionDefinition>,
+            fold Concat, seconds 5, failure Fail, history None;
+        /// Runs one of them. Beside its own keys the result may have `mutations`, `ui_effects`,
+        /// `display`, `message`, `session_metadata`, or `status: error`.
+        ApplicationExecuteAction: answer optional execute_action(ApplicationActionInput) -> ActionResult,
+            fold One, seconds 600, failure Fail, history None;
+    }
+
+    /// Stands around every request of every surface. Hooks run one after another, those of higher
+    /// priority first; lifecycles run inside.
+    trait HostPlugin (Host) [Send + Sync + 'static] {
+        {
+            /// Name, version, priority, and whether a failing interceptor stops the request.
+            fn manifest(&self) -> Manifest;
+        }
+        /// Runs before the first request is taken. If it fails the host does not come up.
+        Start: answer optional start(HostInput) -> (),
+            fold Chain, seconds 30, failure Fail, history None;
+        /// Ends what `start` began.
+        Stop: answer optional stop(HostInput) -> (),
+            fold Chain, seconds 10, failure Skip, history None;
+        /// The beginning of a request, before all other hooks.
+        OnRequestStart: answer optional on_request_start(RequestInfo) -> (),
+            fold Chain, seconds 5, failure Skip, history None;
+        /// May answer the request in place of the agent; the first answer counts.
+        InterceptChatRequest: answer optional intercept_chat_request(InterceptInput) -> Option<Handled>,
+            fold First, seconds 30, failure Skip, history None;
+        /// What to tell the model of the files that came with the request.
+        AttachmentHandler: answer optional attachment_handler(AttachmentInput) -> String,
+            fold Concat, seconds 30, failure Skip, history None;
+        /// Texts put in front of the request, before each model call. They are not stored.
+        ContextProviders: answer optional context_providers(ContextInput) -> Vec<String>,
+            fold Concat, seconds 10, failure Skip, history None;
+        /// Sees a tool call before it runs: may rewrite its input, ask a person, or refuse.
+        BeforeToolCall: answer optional before_tool_call(ToolCallInfo) -> ToolGate,
+            fold Chain, seconds 30, failure Skip, history None;
+        /// Sees the result of a tool call and may replace what the model reads.
+        AfterToolCall: answer optional after_tool_call(ToolResultInfo) -> Option<String>,
+            fold Chain, seconds 30, failure Skip, history None;
+        /// The turn is durable.
+        OnTurnPersisted: answer optional on_turn_persisted(RequestInfo) -> (),
+            fold Chain, seconds 5, failure Skip, history None;
+        /// The end of a request, whatever became of it.
+        OnRequestEnd: answer optional on_request_end(RequestInfo) -> (),
+            fold Chain, seconds 5, failure Skip, history None;
     }
 }
 

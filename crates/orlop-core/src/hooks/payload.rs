@@ -117,6 +117,104 @@ payloads! {
         stream: bool,
     }
 
+    /// For `init` of an application plugin.
+    struct ApplicationInitInput {
+        /// The whole configuration of the application.
+        config: Config,
+    }
+
+    /// For `get_ui_elements` of an application plugin.
+    struct ApplicationUiInput {
+        /// The state that `init` gave.
+        state: Value,
+        /// The resolved configuration, where an agent is known.
+        config: Option<Config>,
+        /// All tags, where an agent is known.
+        tags: Option<Vec<String>>,
+        /// The models of the provider, where an agent is known.
+        models: Option<Models>,
+    }
+
+    /// For `get_actions` of an application plugin.
+    struct ApplicationActionsInput {
+        /// The state that `init` gave.
+        state: Value,
+    }
+
+    /// For `execute_action` of an application plugin.
+    struct ApplicationActionInput {
+        /// The action.
+        action_id: String,
+        /// Its inputs, validated against its definition.
+        params: Map,
+        /// The state that `init` gave.
+        state: Value,
+    }
+
+    /// For `start` and `stop` of a host plugin.
+    struct HostInput {
+        /// The whole configuration of the application.
+        config: Config,
+    }
+
+    /// For `intercept_chat_request`.
+    struct InterceptInput {
+        /// The request.
+        request: RequestInfo,
+        /// What the user wrote.
+        text: String,
+        /// The files that came with it.
+        files: Vec<FileInfo>,
+        /// The headers, where the surface has some; names in lower case.
+        headers: Map,
+    }
+
+    /// For `attachment_handler`.
+    struct AttachmentInput {
+        /// The request.
+        request: RequestInfo,
+        /// The files, at least one.
+        files: Vec<FileInfo>,
+    }
+
+    /// For `context_providers`.
+    struct ContextInput {
+        /// The request.
+        request: RequestInfo,
+        /// What the user wrote.
+        text: String,
+        /// Which model call of the request this is, from 0.
+        step: u32,
+    }
+
+    /// For `before_tool_call`.
+    struct ToolCallInfo {
+        /// The request.
+        request: RequestInfo,
+        /// The id of the call.
+        call_id: String,
+        /// The tool.
+        tool_name: String,
+        /// Its input, as the hooks before left it.
+        input: Value,
+    }
+
+    /// For `after_tool_call`.
+    struct ToolResultInfo {
+        /// The request.
+        request: RequestInfo,
+        /// The id of the call.
+        call_id: String,
+        /// The tool.
+        tool_name: String,
+        /// The input it ran with.
+        input: Value,
+        /// What the model is to read, as the hooks before left it.
+        result: String,
+        /// Whether the call failed.
+        failed: bool,
+    }
+
     /// For `cancel_request`.
     struct CancelInput {
         /// The request to abort.
@@ -305,4 +403,98 @@ impl Chunk {
     pub fn finals(items: Vec<NativeItem>) -> Self {
         Self { final_messages: items, ..Self::default() }
     }
+}
+
+/// What host hooks are told of a request. It has no content.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RequestInfo {
+    /// Whether the answer is streamed.
+    pub kind: RequestKind,
+    /// The tenant.
+    pub tenant_id: String,
+    /// The user.
+    pub user_id: String,
+    /// The session.
+    pub session_id: String,
+    /// The agent.
+    pub agent_id: String,
+    /// The request.
+    pub request_id: String,
+}
+
+/// How an answer is wanted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum RequestKind {
+    /// In one piece.
+    Chat,
+    /// As it comes.
+    #[default]
+    Stream,
+}
+
+/// A file that came with a request.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FileInfo {
+    /// The asset it is stored as.
+    pub id: String,
+    /// The name its user gave it.
+    pub name: String,
+    /// Its media type.
+    pub media_type: String,
+    /// Its size in bytes.
+    pub size: u64,
+    /// Where it can be read.
+    pub location: String,
+}
+
+/// The answer of a host plugin in place of the agent's.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Handled {
+    /// The status for surfaces that have one.
+    pub status: u16,
+    /// The answer.
+    pub text: String,
+    /// Whatever else a client may want to know.
+    pub data: Map,
+}
+
+impl Default for Handled {
+    fn default() -> Self {
+        Self { status: 200, text: String::new(), data: Map::new() }
+    }
+}
+
+impl Handled {
+    /// This text, with status 200.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+
+    /// With another status.
+    pub fn status(mut self, status: u16) -> Self {
+        self.status = status;
+        self
+    }
+}
+
+/// What is to become of a tool call.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum ToolGate {
+    /// It runs.
+    #[default]
+    Allow,
+    /// It runs with this input.
+    Rewrite(Value),
+    /// A person decides; this is why.
+    Ask(String),
+    /// It does not run; the model reads why.
+    Deny(String),
 }

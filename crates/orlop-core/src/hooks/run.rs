@@ -38,17 +38,19 @@ pub trait Observer: Send + Sync {
     fn hook(&self, plugin: &str, hook: Hook, event: HookEvent<'_>);
 }
 
-/// How the core calls hooks.
+/// How hooks are called, by the core and by the layers above it.
 #[derive(Clone, Default)]
-pub(crate) struct Runner {
-    pub(crate) timer: Option<Arc<dyn Timer>>,
-    pub(crate) observer: Option<Arc<dyn Observer>>,
+pub struct Runner {
+    /// Measures the time limits of the table; without one there are none.
+    pub timer: Option<Arc<dyn Timer>>,
+    /// Sees every call.
+    pub observer: Option<Arc<dyn Observer>>,
 }
 
 impl Runner {
     /// Calls `hook` of `plugin`. The default outcome stands in where the plugin does not
     /// implement the hook, or fails and the table says to skip.
-    pub(crate) async fn call<'a, P, T>(
+    pub async fn call<'a, P, T>(
         &self,
         plugin: &'a Registered<P>,
         hook: Hook,
@@ -72,7 +74,7 @@ impl Runner {
     }
 
     /// Calls `hook` of `plugin` and gives its failure whatever the table says of it.
-    pub(crate) async fn try_call<'a, P, T>(
+    pub async fn try_call<'a, P, T>(
         &self,
         plugin: &'a Registered<P>,
         hook: Hook,

@@ -80,6 +80,7 @@ impl Core {
                     request_id: args.text("request_id")?,
                     cancellation: context.cancellation().cloned(),
                     context: context.clone(),
+                    preface: Vec::new(),
                 };
                 let response = self.send_request(&session, &args.config()?, options).await?;
                 Ok(json!({ "session": response.session, "messages": response.messages }))

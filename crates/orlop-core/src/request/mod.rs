@@ -36,6 +36,9 @@ pub struct RequestOptions {
     pub cancellation: Option<Arc<dyn Cancellation>>,
     /// What hooks and actions are told of the caller.
     pub context: CallContext,
+    /// Messages put before the last user message of this request. The model reads them; the
+    /// session does not keep them.
+    pub preface: Vec<Message>,
 }
 
 /// What a request streams.
@@ -131,7 +134,7 @@ impl RequestStream {
         options: RequestOptions,
         stream: bool,
     ) -> Self {
-        let RequestOptions { request_id, cancellation, context } = options;
+        let RequestOptions { request_id, cancellation, context, preface } = options;
         let context = match &cancellation {
             Some(cancellation) => context.cancelled_by(cancellation.clone()),
             None => context,
@@ -148,7 +151,7 @@ impl RequestStream {
             let core = core.clone();
             async move {
                 selected?;
-                core.start(session, config, request_id, context, stream).await
+                core.start(session, config, request_id, context, stream, preface).await
             }
         };
         Self {

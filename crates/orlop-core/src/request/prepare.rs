@@ -8,7 +8,7 @@ use crate::core::Core;
 use crate::hooks::{ModelRequest, State};
 use crate::resolve::Resolution;
 use crate::session::{Session, Transcript};
-use orlop_types::{NativeIndices, NativeItem, Result, Seq};
+use orlop_types::{Message, NativeIndices, NativeItem, Result, Role, Seq};
 use std::sync::Arc;
 
 /// A request that is ready to be sent.
@@ -33,18 +33,51 @@ impl Core {
         request_id: Option<String>,
         context: CallContext,
         stream: bool,
+        preface: Vec<Message>,
     ) -> Result<Running> {
         let prepared = self.prepare(session, config, request_id, context, stream).await?;
         let baseline = prepared.native.len();
         log_request(&prepared, stream);
+        let sent = self.prefaced(&prepared, preface).await?;
+        let sent_len = sent.len();
         let request = ModelRequest {
-            native_messages: prepared.native.clone(),
+            native_messages: sent,
             state: prepared.state.clone(),
             request_id: prepared.cx.request_id().map(str::to_owned),
             stream,
         };
-        let run = ProviderRun::start(&self, &prepared.resolution, request, &prepared.cx).await?;
+        let mut run =
+            ProviderRun::start(&self, &prepared.resolution, request, &prepared.cx).await?;
+        if sent_len != baseline && !run.native_replaced {
+            let answered = run.native.suffix(sent_len);
+            run.native = prepared.native.clone();
+            run.native.append(answered);
+        }
         Ok(Running { prepared, run, baseline, finals: Vec::new() })
+    }
+
+    /// The history to send: with `preface`, it stands before the items of the last user message.
+    async fn prefaced(
+        &self,
+        prepared: &Prepared,
+        preface: Vec<Message>,
+    ) -> Result<Seq<NativeItem>> {
+        if preface.is_empty() {
+            return Ok(prepared.native.clone());
+        }
+        let items = self.to_native(&prepared.resolution, preface, &prepared.cx).await?;
+        let is_user = |message: &&Message| message.role() == Role::User;
+        let mapped = prepared.messages.iter().rev().find(is_user);
+        let place = mapped
+            .and_then(|message| message.native_indices().positions()?.into_iter().min())
+            .filter(|place| *place <= prepared.native.len());
+        // Without a mapping only the end is certain, and only if the user spoke last.
+        let end = match prepared.messages.last().filter(is_user) {
+            Some(_) => prepared.native.len().saturating_sub(1),
+            None => 0,
+        };
+        let place = place.unwrap_or(end);
+        Ok(prepared.native.splice(place..place, items.iter().cloned()))
     }
 
     async fn prepare(
