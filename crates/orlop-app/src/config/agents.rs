@@ -3,12 +3,14 @@
 use super::app_config::AppConfig;
 use super::known;
 use super::nearest::hint;
-use super::origin::Origin;
 use super::problem::{Problem, ProblemKind};
 use super::resolve::Resolver;
 use super::secrets;
-use super::tree::{Content, Node, Table, below, lay_over, set_by_flag, table_to_json};
+use super::tree::{Content, Node, Table, below, lay_over, set_by_flag, shortened, table_to_json};
 use orlop_core::{Config, Error, Map, Result, Value};
+
+/// The longest chain of agents that extend each other.
+const MAX_LINEAGE: usize = 32;
 
 impl AppConfig {
     /// The names of the agents, in the order of the file.
@@ -55,7 +57,7 @@ impl AppConfig {
     pub fn base_config(&self, agent: &str) -> Result<Config> {
         let mut values = self.build_agent_config(agent)?.values().clone();
         let mut agents = Value::Object(self.agent_table().map(table_to_json).unwrap_or_default());
-        secrets::mask_written(&mut agents);
+        secrets::mask_written(&mut agents, false);
         values.insert("agents".to_owned(), agents);
         Ok(Config::new(values))
     }
@@ -84,35 +86,53 @@ impl AppConfig {
 
     /// The agent, the one it extends, and so on.
     pub(super) fn lineage(&self, agent: &str) -> Result<Vec<String>, Problem> {
+        self.agent(agent)?;
         let mut lineage = vec![agent.to_owned()];
-        let mut node = self.agent(agent)?;
-        while let Some((parent, origin, path)) = self.parent(node, lineage.last()) {
-            let problem =
-                |message| Problem::new(ProblemKind::Extends, origin.clone(), path.clone(), message);
+        let mut child = agent.to_owned();
+        while let Some(parent) = self.parent(&child) {
             if let Some(start) = lineage.iter().position(|name| *name == parent) {
-                let circle = [&lineage[start..], &[parent]].concat().join(" -> ");
-                return Err(problem(format!("agents extend each other in a circle: {circle}"))
-                    .remedy("remove one \"extends\" of it"));
+                return Err(self.circle(&lineage[start..]));
             }
-            node = self.agent(&parent).map_err(|missing| {
-                problem(format!("the agent \"{parent}\" does not exist")).remedy(missing.remedy)
-            })?;
-            lineage.push(parent);
+            if let Err(missing) = self.agent(&parent) {
+                let message = format!("the agent \"{}\" does not exist", shortened(&parent));
+                return Err(self.extends_problem(&child, message).remedy(missing.remedy));
+            }
+            if lineage.len() == MAX_LINEAGE {
+                let message = format!("is the end of a chain of more than {MAX_LINEAGE} agents");
+                return Err(self.extends_problem(agent, message).remedy("extend fewer agents"));
+            }
+            lineage.push(parent.clone());
+            child = parent;
         }
         Ok(lineage)
     }
 
-    fn parent(&self, node: &Node, child: Option<&String>) -> Option<(String, Origin, String)> {
-        let extends = node.table()?.get("extends")?;
-        let path = below(&below("agents", child?), "extends");
-        let parent = self.resolved(extends, &path).ok()?.as_str()?.to_owned();
-        Some((parent, extends.origin.clone(), path))
+    fn parent(&self, agent: &str) -> Option<String> {
+        let extends = self.agent(agent).ok()?.table()?.get("extends")?;
+        self.resolved(extends, "").ok()?.as_str().map(str::to_owned)
+    }
+
+    /// A circle is the same problem from wherever it is entered.
+    fn circle(&self, members: &[String]) -> Problem {
+        let mut circle = members.to_vec();
+        let first = (0..circle.len()).min_by_key(|index| &members[*index]).unwrap_or(0);
+        circle.rotate_left(first);
+        circle.push(members[first].clone());
+        let message = format!("agents extend each other in a circle: {}", circle.join(" -> "));
+        self.extends_problem(&members[first], message).remedy("remove one \"extends\" of it")
+    }
+
+    fn extends_problem(&self, agent: &str, message: String) -> Problem {
+        let extends = self.agent(agent).ok().and_then(|node| node.table()?.get("extends"));
+        let origin = extends.map_or_else(|| self.whole(), |node| node.origin.clone());
+        let path = below(&below("agents", agent), "extends");
+        Problem::new(ProblemKind::Extends, origin, path, message)
     }
 
     pub(super) fn agent(&self, name: &str) -> Result<&Node, Problem> {
         let table = self.agent_table();
         table.and_then(|agents| agents.get(name)).ok_or_else(|| {
-            let message = format!("there is no agent \"{}\"", super::tree::shortened(name));
+            let message = format!("there is no agent \"{}\"", shortened(name));
             Problem::new(ProblemKind::UnknownName, self.whole(), "agents", message)
                 .remedy(hint(name, self.agents()))
         })

@@ -83,7 +83,7 @@ impl AppConfig {
         Ok(config)
     }
 
-    fn of_layers(
+    pub(super) fn of_layers(
         layers: Vec<Result<Table, Vec<Problem>>>,
         files: Vec<Arc<SourceFile>>,
         env: RuntimeEnv,

@@ -228,3 +228,18 @@ fn properties<'a>(keys: impl IntoIterator<Item = (&'a str, Value)>) -> Map {
 pub(super) fn is_plugin_key(key: &str) -> bool {
     SECTIONS["plugins"]["additionalProperties"]["properties"].get(key).is_some()
 }
+
+/// Whether a key of an agent cannot be shared by all of them.
+pub(super) fn is_of_agents_only(key: &str) -> bool {
+    matches!(key, "extends" | "description")
+}
+
+/// The default of a key in a section.
+pub(super) fn default_of(section: &str, key: &str) -> Option<&'static Value> {
+    SECTIONS.get(section)?.get("properties")?.get(key)?.get("default")
+}
+
+/// The keys of an agent that have a default whichever provider it has.
+pub(super) fn agent_defaults() -> impl Iterator<Item = (&'static str, &'static Value)> {
+    AGENT.iter().filter_map(|(key, schema)| Some((key.as_str(), schema.get("default")?)))
+}

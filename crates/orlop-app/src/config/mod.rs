@@ -6,6 +6,8 @@
 
 mod agents;
 mod app_config;
+mod check;
+mod default_agent;
 mod env;
 mod flags;
 mod known;
@@ -17,10 +19,17 @@ mod problem;
 mod read;
 mod request;
 mod resolve;
+mod schema;
 mod secrets;
+mod sections;
+mod show;
+mod starter;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod tests;
 mod tree;
+mod validate;
 
 pub use app_config::AppConfig;
 pub use env::{RuntimeEnv, Vars};
@@ -28,3 +37,7 @@ pub use locate::{Locations, PROJECT_FILE};
 pub use origin::{Origin, Position, SourceFile};
 pub use problem::{ConfigError, Problem, ProblemKind};
 pub use request::resolve_request_config;
+pub use schema::Schema;
+pub use sections::{Assets, McpServer, McpTransport, PluginEntry, Server, ServerToken};
+pub use show::{Shown, ShownValue};
+pub use starter::starter;

@@ -11,7 +11,8 @@ pub(super) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) 
         let lengths_apart = candidate.chars().count().abs_diff(length);
         (distance(name, candidate), lengths_apart, candidate)
     });
-    let near = ranked.filter(|(distance, ..)| *distance <= allowed);
+    let begun = |candidate: &str| length >= 3 && candidate.starts_with(name);
+    let near = ranked.filter(|(distance, _, candidate)| *distance <= allowed || begun(candidate));
     near.min().map(|(.., candidate)| candidate)
 }
 
@@ -63,6 +64,7 @@ mod tests {
             ("baseurl", Some("base_url")),
             ("apikey", Some("api_key")),
             ("tool", Some("tools")),
+            ("base", Some("base_url")),
             ("temperature", None),
             ("", None),
         ];

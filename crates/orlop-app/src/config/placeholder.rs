@@ -16,14 +16,15 @@ pub(super) enum Failure {
     Malformed(&'static str),
 }
 
-/// Whether the text holds a placeholder or an escaped one.
+/// Whether the text holds a placeholder, even if it is one that cannot be understood.
 pub(super) fn is_in(text: &str) -> bool {
-    text.contains(OPENING)
+    text.match_indices(OPENING).any(|(at, _)| !text[..at].ends_with('$'))
 }
 
-/// Whether the text holds a placeholder, seen even if it is one that cannot be understood.
-pub(super) fn is_open(text: &str) -> bool {
-    text.match_indices(OPENING).any(|(at, _)| !text[..at].ends_with('$'))
+/// Whether the text is one placeholder and nothing else, not even a default.
+pub(super) fn is_all_of(text: &str) -> bool {
+    let name = text.strip_prefix(OPENING).and_then(|rest| rest.strip_suffix('}'));
+    name.is_some_and(|name| !name.contains(['$', '{', '}', ':']))
 }
 
 /// The text with every placeholder replaced.
@@ -157,6 +158,9 @@ mod tests {
     fn the_variables_in_use_are_known() {
         let lookup = |name: &str| (name != "NONE").then_some("v");
         assert_eq!(variables("${env:A}${env:NONE:-${env:B}}${env:A}", &lookup), ["A", "B"]);
-        assert!(is_open("x${env:A}") && !is_open("$${env:A}") && is_in("$${env:A}"));
+        assert!(is_in("x${env:A}") && !is_in("$${env:A}"));
+        assert!(
+            is_all_of("${env:A}") && !is_all_of("${env:A:-b}") && !is_all_of("${env:A}${env:B}")
+        );
     }
 }

@@ -72,7 +72,7 @@ pub(super) fn read_text(file: &Arc<SourceFile>, text: &str) -> Result<Table, Vec
         let reader = Reader { file, positions: Positions::new(text) };
         let (document, errors) = DeTable::parse_recoverable(text);
         if !errors.is_empty() {
-            return Err(reader.syntax_errors(&errors));
+            return Err(reader.syntax_errors(errors));
         }
         reader.table(document.get_ref(), "", 0).map_err(|problem| vec![problem])
     })
@@ -131,17 +131,23 @@ impl Reader<'_> {
         Origin::File(self.file.clone(), Some(self.positions.at(span.start)))
     }
 
-    fn syntax_errors(&self, errors: &[toml::de::Error]) -> Vec<Problem> {
-        let shown = errors.iter().take(MAX_SYNTAX_ERRORS).map(|error| {
+    fn syntax_errors(&self, mut errors: Vec<toml::de::Error>) -> Vec<Problem> {
+        errors.sort_by_key(|error| error.span().map(|span| span.start));
+        let problems = errors.iter().take(MAX_SYNTAX_ERRORS).map(|error| {
             let origin = match error.span() {
                 Some(span) => self.origin(span),
                 None => Origin::File(self.file.clone(), None),
             };
             // The message is the parser's own; the text of the line may hold a secret.
-            let remedy = "correct the TOML; text stands in double quotes";
-            Problem::new(ProblemKind::Syntax, origin, "", error.message()).remedy(remedy)
+            let message = error.message();
+            let remedy = match message {
+                message if message.contains("duplicate") => "keep one of the two",
+                message if message.contains("quoted") => "put the text in double quotes",
+                _ => "correct the TOML here",
+            };
+            Problem::new(ProblemKind::Syntax, origin, "", message).remedy(remedy)
         });
-        shown.collect()
+        problems.collect()
     }
 
     fn table(&self, table: &DeTable<'_>, path: &str, depth: usize) -> Result<Table, Problem> {

@@ -24,9 +24,9 @@ pub(super) fn is_secret_section(key: &str) -> bool {
     SECRET_SECTIONS.contains(&key.to_ascii_lowercase().as_str())
 }
 
-/// Masks every secret in a value that is written out; placeholders stay.
-pub(super) fn mask_written(value: &mut Value) {
-    mask(value, false, &|text| match placeholder::is_open(text) && !text.contains(":-") {
+/// Masks every secret in a value that is written out; what is nothing but a placeholder stays.
+pub(super) fn mask_written(value: &mut Value, secret: bool) {
+    mask(value, secret, &|text| match placeholder::is_all_of(text) {
         true => text.to_owned(),
         false => MASK.to_owned(),
     });
@@ -152,8 +152,8 @@ mod tests {
     #[test]
     fn placeholders_are_not_secrets_but_their_defaults_may_be() {
         let mut value =
-            json!({ "api_key": "${env:K}", "token": "${env:K:-sk-1}", "secret": "sk-1" });
-        mask_written(&mut value);
+            json!({ "api_key": "${env:K}", "token": "${env:K:-sk-1}", "secret": "sk-1${env:K}" });
+        mask_written(&mut value, false);
         assert_eq!(value, json!({ "api_key": "${env:K}", "token": "***", "secret": "***" }));
     }
 }

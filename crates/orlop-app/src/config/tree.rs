@@ -60,14 +60,13 @@ impl Node {
         }
     }
 
-    /// Lays `over` over this: tables merge key by key, anything else is replaced.
+    /// Lays `over` over this: tables merge key by key and stay where they are, anything else is
+    /// replaced.
     fn lay(&mut self, over: Self) {
         match (&mut self.content, over.content) {
             (Content::Table(held), Content::Table(table)) => lay_over(held, table),
-            (held, content) => *held = content,
+            (_, content) => *self = Self { content, ..over },
         }
-        self.origin = over.origin;
-        self.key_origin = over.key_origin;
     }
 }
 

@@ -1,0 +1,124 @@
+//! Agents: names, what they extend, their provider and tools, and what their plugins require.
+
+use super::super::tree::item;
+use super::*;
+use crate::check_id;
+
+impl Check<'_> {
+    pub(super) fn agents(&mut self) {
+        let config = self.config;
+        for (key, node) in config.agent_table().into_iter().flatten() {
+            let path = below("agents", key);
+            if let Err(error) = check_id("agent", key) {
+                let problem = Problem::new(
+                    ProblemKind::BadValue,
+                    node.key_origin.clone(),
+                    &path,
+                    "is no name for an agent",
+                );
+                let rule = error.message().split_once("; ").map_or("", |(_, rule)| rule);
+                self.problems.push(problem.remedy(rule));
+            }
+            if node.table().is_some() {
+                self.agent(key, node, &path);
+            }
+        }
+        if let Some(node) = config.tree.get("default_agent") {
+            let agents: Vec<String> =
+                config.agents().iter().map(|name| (*name).to_owned()).collect();
+            let known = (!agents.is_empty()).then_some(agents.as_slice());
+            self.name(node, "default_agent", "agent", known, &[]);
+        }
+        let shared = config.shared();
+        self.provider_and_tools(&shared, "");
+        for table in config.agent_table().into_iter().flatten() {
+            if let Some(own) = table.1.table() {
+                self.provider_and_tools(own, &below("agents", table.0));
+            }
+        }
+    }
+
+    fn provider_and_tools(&mut self, table: &Table, path: &str) {
+        let config = self.config;
+        let schema = self.schema;
+        let plugins = config.plugin_names();
+        if let Some(node) = table.get("provider") {
+            self.name(
+                node,
+                &below(path, "provider"),
+                "provider",
+                schema.provider_names(),
+                &plugins,
+            );
+        }
+        let path = below(path, "tools");
+        let others = [plugins, config.mcp_server_names()].concat();
+        let tools = table.get("tools").and_then(Node::list).unwrap_or_default();
+        for (index, node) in tools.iter().enumerate() {
+            self.name(node, &item(&path, index), "tool plugin", schema.tool_names(), &others);
+        }
+    }
+
+    fn agent(&mut self, name: &str, node: &Node, path: &str) {
+        let flat = match self.config.flattened(name) {
+            Ok(flat) => flat,
+            Err(problem) => {
+                // Every agent that leads to it finds the same problem.
+                if !self.problems.contains(&problem) {
+                    self.problems.push(problem);
+                }
+                return;
+            }
+        };
+        if self.config.unusable.is_some() {
+            return;
+        }
+        let schema = self.schema;
+        let provider = match flat.get("provider") {
+            Some(node) => self.text(node, path),
+            None => match schema.provider_names() {
+                Some([only]) => Some(only.clone()),
+                Some(_) => {
+                    return self.missing(
+                        node,
+                        &below(path, "provider"),
+                        "an agent needs a provider",
+                    );
+                }
+                None => None,
+            },
+        };
+        for required in schema.required() {
+            let is_used = match schema.is_provider(&required.plugin) {
+                true => provider.as_deref() == Some(&required.plugin),
+                false => in_use(&flat, &required.plugin, required.steps.len() > 1),
+            };
+            if is_used && lookup(&flat, &required.steps).is_none() {
+                let key =
+                    required.steps.iter().fold(path.to_owned(), |path, step| below(&path, step));
+                let message =
+                    format!("the plugin \"{}\" requires {}", required.plugin, required.key);
+                self.missing(node, &key, &message);
+            }
+        }
+    }
+
+    fn missing(&mut self, node: &Node, path: &str, message: &str) {
+        let problem = Problem::new(ProblemKind::Missing, node.key_origin.clone(), path, message);
+        self.problems.push(problem.remedy("add it"));
+    }
+}
+
+/// Whether a plugin that is no provider takes part: one with a section does where there is one.
+fn in_use(flat: &Table, plugin: &str, has_section: bool) -> bool {
+    match flat.get(plugin) {
+        Some(section) => is_enabled(section),
+        None => !has_section,
+    }
+}
+
+fn lookup<'a>(table: &'a Table, steps: &[String]) -> Option<&'a Node> {
+    let (first, rest) = steps.split_first()?;
+    let node = table.get(first)?;
+    if rest.is_empty() { Some(node) } else { lookup(node.table()?, rest) }
+}
