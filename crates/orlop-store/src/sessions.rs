@@ -1,0 +1,189 @@
+//! Stored sessions: the row of one, loading it whole or in part, and lists of them.
+
+use crate::database::{Row, Tx, from_json, params};
+use crate::items::{self, Tail};
+use crate::pieces::Pieces;
+use orlop_app::Scope;
+use orlop_app::store::{Head, ListQuery, Page, StoredSession};
+use orlop_core::types::SessionJson;
+use orlop_core::{Error, Message, NativeItem, Result};
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+
+/// The columns of a [`Head`].
+pub(crate) const HEAD: &str = "id, agent, title, created, updated, revision, message_count";
+
+const DEFAULT_LIMIT: usize = 50;
+const MAX_LIMIT: usize = 1000;
+
+pub(crate) fn head_of(row: &mut Row) -> Result<Head> {
+    Ok(Head {
+        id: row.text()?,
+        agent: row.maybe_text()?,
+        title: row.maybe_text()?,
+        created: row.int()?,
+        updated: row.int()?,
+        revision: row.count()?,
+        message_count: row.count()? as usize,
+    })
+}
+
+/// What is in a session, its lists as pieces and its metadata as JSON text.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Content {
+    pub(crate) messages: Pieces,
+    pub(crate) native: Option<Pieces>,
+    pub(crate) seal: Option<String>,
+    pub(crate) format: Option<String>,
+    pub(crate) metadata: String,
+}
+
+impl Default for Content {
+    fn default() -> Self {
+        let metadata = "{}".to_owned();
+        Self { messages: Pieces::default(), native: None, seal: None, format: None, metadata }
+    }
+}
+
+impl Content {
+    /// The session with all its items.
+    pub(crate) fn read(self, tx: &mut dyn Tx, id: &str) -> Result<SessionJson> {
+        let what = format!("native history of session \"{id}\"");
+        let native = match &self.native {
+            None => None,
+            Some(pieces) => {
+                let texts = items::read(tx, pieces)?;
+                let items = texts.iter().map(|text| from_json::<NativeItem>(&what, text));
+                Some(items.collect::<Result<_>>()?)
+            }
+        };
+        Ok(SessionJson {
+            session_id: id.to_owned(),
+            messages: read_messages(tx, id, &self.messages)?,
+            metadata: from_json(&format!("metadata of session \"{id}\""), &self.metadata)?,
+            native_messages: native,
+            native_integrity: self.seal,
+            native_format: self.format,
+        })
+    }
+}
+
+fn read_messages(tx: &mut dyn Tx, id: &str, pieces: &Pieces) -> Result<Vec<Message>> {
+    let what = format!("a message of session \"{id}\"");
+    items::read(tx, pieces)?.iter().map(|text| from_json(&what, text)).collect()
+}
+
+/// The whole row of a session.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Record {
+    pub(crate) head: Head,
+    pub(crate) content: Content,
+    pub(crate) messages: Tail,
+    pub(crate) native: Tail,
+}
+
+/// Reads the row of a session; `lock` is what the statement ends with.
+pub(crate) fn record(
+    tx: &mut dyn Tx,
+    scope: &Scope,
+    id: &str,
+    lock: &str,
+) -> Result<Option<Record>> {
+    let sql = format!(
+        "SELECT {HEAD}, message_log, message_next, native_log, native_next, message_pieces, native_pieces, seal, format, metadata \
+         FROM sessions WHERE tenant = $1 AND user_id = $2 AND id = $3{lock}"
+    );
+    let Some(mut row) = tx.row(&sql, &params![scope.tenant(), scope.user(), id])? else {
+        return Ok(None);
+    };
+    let what = format!("session \"{id}\"");
+    Ok(Some(Record {
+        head: head_of(&mut row)?,
+        messages: Tail { log: row.maybe_int()?, next: row.count()? },
+        native: Tail { log: row.maybe_int()?, next: row.count()? },
+        content: Content {
+            messages: from_json(&what, &row.text()?)?,
+            native: row.maybe_text()?.map(|text| from_json(&what, &text)).transpose()?,
+            seal: row.maybe_text()?,
+            format: row.maybe_text()?,
+            metadata: row.text()?,
+        },
+    }))
+}
+
+pub(crate) fn load(tx: &mut dyn Tx, scope: &Scope, id: &str) -> Result<Option<StoredSession>> {
+    let Some(record) = record(tx, scope, id, "")? else { return Ok(None) };
+    Ok(Some(StoredSession { session: record.content.read(tx, id)?, head: record.head }))
+}
+
+pub(crate) fn head(tx: &mut dyn Tx, scope: &Scope, id: &str) -> Result<Option<Head>> {
+    let sql = format!("SELECT {HEAD} FROM sessions WHERE tenant = $1 AND user_id = $2 AND id = $3");
+    let row = tx.row(&sql, &params![scope.tenant(), scope.user(), id])?;
+    row.map(|mut row| head_of(&mut row)).transpose()
+}
+
+pub(crate) fn messages(
+    tx: &mut dyn Tx,
+    scope: &Scope,
+    id: &str,
+    range: &Range<usize>,
+) -> Result<Option<Vec<Message>>> {
+    let sql = "SELECT message_pieces FROM sessions WHERE tenant = $1 AND user_id = $2 AND id = $3";
+    let Some(mut row) = tx.row(sql, &params![scope.tenant(), scope.user(), id])? else {
+        return Ok(None);
+    };
+    let pieces: Pieces = from_json(&format!("session \"{id}\""), &row.text()?)?;
+    let end = pieces.len().min(range.end as u64);
+    let start = end.min(range.start as u64);
+    read_messages(tx, id, &pieces.slice(start..end)).map(Some)
+}
+
+pub(crate) fn list(tx: &mut dyn Tx, scope: &Scope, query: &ListQuery) -> Result<Page> {
+    let limit = if query.limit == 0 { DEFAULT_LIMIT } else { query.limit.min(MAX_LIMIT) };
+    let (before, before_id) = query.cursor.as_deref().map_or(Ok((i64::MAX, "")), read_cursor)?;
+    let title = query.title.as_deref().map(fold_title).filter(|title| !title.is_empty());
+    let mut conditions = String::new();
+    let mut params = params![scope.tenant(), scope.user(), before, before_id, limit + 1].to_vec();
+    if let Some(agent) = &query.agent {
+        params.push(agent.into());
+        conditions += &format!(" AND agent = ${}", params.len());
+    }
+    if let Some(title) = &title {
+        params.push(title.into());
+        let find = tx.dialect().find_text();
+        conditions += &format!(" AND {find}(title_folded, ${}) > 0", params.len());
+    }
+    let sql = format!(
+        "SELECT {HEAD} FROM sessions \
+         WHERE tenant = $1 AND user_id = $2 AND (updated < $3 OR (updated = $3 AND id < $4)){conditions} \
+         ORDER BY updated DESC, id DESC LIMIT $5"
+    );
+    let rows = tx.query(&sql, &params)?;
+    let mut heads =
+        rows.into_iter().map(|mut row| head_of(&mut row)).collect::<Result<Vec<_>>>()?;
+    let more = heads.len() > limit;
+    heads.truncate(limit);
+    let next = heads.last().filter(|_| more).map(|last| format!("{}_{}", last.updated, last.id));
+    Ok(Page { heads, next })
+}
+
+fn read_cursor(cursor: &str) -> Result<(i64, &str)> {
+    cursor
+        .split_once('_')
+        .and_then(|(updated, id)| Some((updated.parse().ok()?, id)))
+        .ok_or_else(|| {
+            Error::bad_argument(
+                "this is no cursor of a list of sessions; pass on the one that came with the page before",
+            )
+        })
+}
+
+/// A title as it is compared: without case.
+pub(crate) fn fold_title(title: &str) -> String {
+    clean_title(title).to_lowercase()
+}
+
+/// A title as it is stored. PostgreSQL has no text with the character of number zero.
+pub(crate) fn clean_title(title: &str) -> String {
+    title.replace('\0', "\u{fffd}")
+}

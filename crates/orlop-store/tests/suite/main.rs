@@ -1,0 +1,12 @@
+//! The contract of a store, sentence by sentence, on every store there is.
+//!
+//! A case is a function over a [`place::Place`]; the list at the end of each file makes one test
+//! of it for each store.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod place;
+mod steps;
+
+mod leases;
+mod sessions;

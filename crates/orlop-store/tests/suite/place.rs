@@ -1,0 +1,64 @@
+//! Where a test keeps its data: a fresh file or a fresh database, gone when the test is over.
+
+use orlop_app::store::Store;
+use orlop_store::SqliteStore;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A fresh place for one test.
+pub(crate) enum Place {
+    Sqlite(Folder),
+}
+
+impl Place {
+    /// Opens the store. A second call is what another process would see.
+    pub(crate) fn open(&self) -> Arc<dyn Store> {
+        match self {
+            Self::Sqlite(folder) => Arc::new(SqliteStore::open(&folder.file()).unwrap()),
+        }
+    }
+}
+
+/// A folder that is deleted with its owner.
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("orlop-store-{}-{number}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir(&folder).unwrap();
+        Self(folder)
+    }
+
+    pub(crate) fn path(&self) -> &std::path::Path {
+        &self.0
+    }
+
+    /// The database in it.
+    pub(crate) fn file(&self) -> PathBuf {
+        self.0.join("orlop.db")
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Makes a test for each store out of each case of the file.
+macro_rules! on_every_store {
+    ($(#[test] $case:ident;)*) => {
+        mod sqlite {
+            $(#[test]
+            fn $case() {
+                let place = $crate::place::Place::Sqlite($crate::place::Folder::new());
+                futures::executor::block_on(super::$case(&place));
+            })*
+        }
+    };
+}
+pub(crate) use on_every_store;
