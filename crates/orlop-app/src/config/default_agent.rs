@@ -49,10 +49,13 @@ impl AppConfig {
     /// possible the agent is there all the same, and using it says what to do.
     ///
     /// A file that has agents, or a `provider` that all share, is left as it is;
-    /// flags are laid over the agent that is chosen.
+    /// flags are laid over the agent that is chosen, unless they name a provider themselves.
     pub fn or_default_agent(mut self, providers: &[&str]) -> (Self, Option<String>) {
         let agents = self.agent_table().into_iter().flatten();
-        let is_configured = agents.into_iter().any(|(_, agent)| agent.origin != Origin::Flag);
+        let is_configured = agents.into_iter().any(|(_, agent)| {
+            let names_provider = agent.table().is_some_and(|agent| agent.contains_key("provider"));
+            agent.origin != Origin::Flag || names_provider
+        });
         if is_configured || !self.read_problems.is_empty() {
             return (self, None);
         }

@@ -391,7 +391,13 @@ mod tests {
         );
         check("mode", &[("p", one.clone()), ("q", free)], expect![[r#"{"type":"string"}"#]]);
         let least = |least: u32| json!({ "n": { "type": "integer", "minimum": least } });
-        check("n", &[("p", least(1)), ("q", least(0)), ("r", least(0))], expect![[r#"{"anyOf":[{"type":"integer","minimum":1},{"type":"integer","minimum":0}]}"#]]);
+        check(
+            "n",
+            &[("p", least(1)), ("q", least(0)), ("r", least(0))],
+            expect![[
+                r#"{"anyOf":[{"type":"integer","minimum":1},{"type":"integer","minimum":0}]}"#
+            ]],
+        );
         check(
             "mode",
             &[("p", one.clone()), ("q", other)],

@@ -143,11 +143,26 @@ fn later_layers_win_and_flags_have_the_last_word() {
 fn flags_are_laid_over_the_agent_that_is_chosen_by_default() {
     let vars = Vars::from([("HOME".into(), "/h".into())]);
     let locations = Locations::find(&vars, Path::new("/nowhere"), None).unwrap();
-    let flags = ["agents.default.model=m".to_owned()];
-    let config = AppConfig::load(&locations, &flags, env(&[])).unwrap();
-    let (config, _) = config.or_default_agent(&["local"]);
-    let agent = config.build_agent_config("default").unwrap();
-    assert_eq!(json_of(&agent), r#"{"provider":"local","model":"m"}"#);
+    let check = |flags: &[&str], expected: Expect| {
+        let flags: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
+        let config = AppConfig::load(&locations, &flags, env(&[("OPENAI_API_KEY", "k")])).unwrap();
+        let (config, _) = config.or_default_agent(&["openai_compatible"]);
+        expected.assert_eq(&json_of(&config.build_agent_config("default").unwrap()));
+    };
+    check(
+        &["agents.default.model=m"],
+        expect![[
+            r#"{"provider":"openai_compatible","model":"m","base_url":"https://api.openai.com/v1","api_key":"k"}"#
+        ]],
+    );
+    check(
+        &["model=m"],
+        expect![[
+            r#"{"model":"m","provider":"openai_compatible","base_url":"https://api.openai.com/v1","api_key":"k"}"#
+        ]],
+    );
+    check(&["agents.default.provider=p"], expect![[r#"{"provider":"p"}"#]]);
+    check(&["provider=p"], expect![[r#"{"provider":"p"}"#]]);
 }
 
 #[test]
