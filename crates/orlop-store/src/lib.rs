@@ -14,6 +14,7 @@ mod leases;
 mod open;
 mod pieces;
 mod plugin_states;
+mod postgres;
 mod search;
 mod sessions;
 mod sql_store;
@@ -23,5 +24,6 @@ mod words;
 mod workers;
 
 pub use open::open;
+pub use postgres::{Postgres, PostgresStore};
 pub use sql_store::SqlStore;
 pub use sqlite::{Sqlite, SqliteStore};

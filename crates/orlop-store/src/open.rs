@@ -1,6 +1,6 @@
 //! Which store a setting such as `sqlite:` or `postgres://host/db` names.
 
-use crate::SqliteStore;
+use crate::{PostgresStore, SqliteStore};
 use orlop_app::store::Store;
 use orlop_core::{Error, Result};
 use std::path::Path;
@@ -15,6 +15,7 @@ pub fn open(url: &str, default_file: &Path) -> Result<Arc<dyn Store>> {
     let (scheme, rest) = url.split_once(':').unwrap_or(("", url));
     match scheme {
         "sqlite" => Ok(Arc::new(SqliteStore::open(file_of(rest).unwrap_or(default_file))?)),
+        "postgres" | "postgresql" => Ok(Arc::new(PostgresStore::connect(url)?)),
         _ => Err(unknown(scheme)),
     }
 }

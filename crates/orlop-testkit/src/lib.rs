@@ -11,6 +11,7 @@ mod local_server;
 mod logged;
 pub mod mock_model;
 mod playback;
+pub mod postgres;
 pub mod scripted;
 mod sync;
 
@@ -18,3 +19,4 @@ pub use error::TestkitError;
 pub use fixtures::skip;
 pub use gate::Gate;
 pub use logged::logged;
+pub use postgres::PostgresServer;

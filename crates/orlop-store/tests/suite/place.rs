@@ -1,7 +1,8 @@
 //! Where a test keeps its data: a fresh file or a fresh database, gone when the test is over.
 
 use orlop_app::store::Store;
-use orlop_store::SqliteStore;
+use orlop_store::{PostgresStore, SqliteStore};
+use orlop_testkit::PostgresServer;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,13 +10,25 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// A fresh place for one test.
 pub(crate) enum Place {
     Sqlite(Folder),
+    Postgres(String),
 }
 
 impl Place {
+    pub(crate) fn sqlite() -> Self {
+        Self::Sqlite(Folder::new())
+    }
+
+    /// A fresh database, unless the machine has no PostgreSQL.
+    pub(crate) fn postgres() -> Option<Self> {
+        let server = PostgresServer::shared()?;
+        Some(Self::Postgres(server.database().unwrap()))
+    }
+
     /// Opens the store. A second call is what another process would see.
     pub(crate) fn open(&self) -> Arc<dyn Store> {
         match self {
             Self::Sqlite(folder) => Arc::new(SqliteStore::open(&folder.file()).unwrap()),
+            Self::Postgres(url) => Arc::new(PostgresStore::connect(url).unwrap()),
         }
     }
 }
@@ -55,8 +68,20 @@ macro_rules! on_every_store {
         mod sqlite {
             $(#[test]
             fn $case() {
-                let place = $crate::place::Place::Sqlite($crate::place::Folder::new());
+                let place = $crate::place::Place::sqlite();
                 futures::executor::block_on(super::$case(&place));
+            })*
+        }
+        mod postgres {
+            $(#[test]
+            fn $case() {
+                match $crate::place::Place::postgres() {
+                    Some(place) => futures::executor::block_on(super::$case(&place)),
+                    None => orlop_testkit::skip(
+                        concat!("PostgreSQL: ", stringify!($case)),
+                        "no PostgreSQL server is installed",
+                    ),
+                }
             })*
         }
     };
