@@ -1,8 +1,43 @@
 //! The application layer of Orlop: stored sessions, durable turns, locks, events, actions, host
 //! plugins and configuration, on top of the core.
+//!
+//! - [`Application`] is the handle: sessions, requests, actions, events, undo, assets.
+//! - [`Host`] is the front door every surface uses; it runs the host plugins around a request.
+//! - [`store::Store`] is where everything is kept; `orlop-store` has SQLite and PostgreSQL.
+//! - [`config`] reads and checks configuration; [`ui`] holds what front ends share.
 
+mod actions;
+mod application;
+pub mod assets;
+mod attachments;
 pub mod config;
+mod contributions;
+mod events;
+mod host;
+mod hub;
+mod lifecycle;
+mod lock;
+mod persist;
+mod plugins;
 mod scope;
+mod sessions;
 pub mod store;
+mod time;
+mod trace;
+pub mod turn;
+pub mod ui;
+mod undo;
 
+pub use actions::{Acted, Preview};
+pub use application::{Application, Builder, Loaded};
+pub use events::Follow;
+pub use host::{Chat, ChatRequest, HookFailure, Host};
+pub use lock::{SessionLock, Wait};
+pub use plugins::Plugins;
 pub use scope::{MAX_ID, Scope, check_id};
+pub use sessions::{NewSession, Summaries, Summary};
+pub use time::rfc3339;
+pub use turn::{Approval, Decision, Recovery, Request, RequestHandle, Target, error_of};
+pub use undo::Difference;
+
+pub use orlop_core::types::app_event::{Event, EventKind, SessionState};

@@ -43,6 +43,8 @@ pub const RESERVED_KEYS: &[&str] = &[
     "turn_native_start_index",
     "revision",
     "cancellation",
+    "tool_call",
+    "tool_result",
 ];
 
 /// Who started the call.

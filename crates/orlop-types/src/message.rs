@@ -145,10 +145,17 @@ fn position(value: &Value) -> Option<usize> {
 /// );
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Message {
     body: Arc<Body>,
     native_indices: NativeIndices,
+}
+
+impl PartialEq for Message {
+    fn eq(&self, other: &Self) -> bool {
+        self.native_indices == other.native_indices
+            && (Arc::ptr_eq(&self.body, &other.body) || self.body == other.body)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -80,6 +80,11 @@ impl NativeHistory {
         &self.items
     }
 
+    /// The integrity value, as it is written in JSON.
+    pub fn seal(&self) -> Option<String> {
+        self.seal.as_ref().map(Seal::to_text)
+    }
+
     /// The format the items are in, usually the provider's name; unknown for older data.
     pub fn format(&self) -> Option<&str> {
         self.format.as_deref()

@@ -5,10 +5,25 @@ use crate::config::Config;
 use crate::context::{CallContext, Context};
 use crate::core::Core;
 use crate::resolve::Resolution;
-use orlop_types::{Error, NativeIndices, Result};
+use orlop_types::{Error, NativeIndices, NativeItem, Result, Seq};
 use std::ops::Range;
 
 impl Core {
+    /// This session with `native` as its history and the messages derived from it.
+    pub async fn with_native_history(
+        &self,
+        session: &Session,
+        native: Seq<NativeItem>,
+        config: &Config,
+        context: &CallContext,
+    ) -> Result<Session> {
+        let resolution = self.resolve(config).await?;
+        let cx = self.context(&resolution, config, context);
+        let (messages, native) = self.rebuild_from_native(&resolution, native, false, &cx).await?;
+        let format = &resolution.provider()?.format;
+        Ok(session.with_native(messages.into_iter().collect(), native, format))
+    }
+
     /// Converts the messages to native history and derives the canonical messages from it. With
     /// `start` or `end`, only the messages in between are converted and the rest of native
     /// history stays byte for byte.

@@ -44,7 +44,7 @@ impl Transcript {
     }
 
     /// All messages in order.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Message> + DoubleEndedIterator {
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Message> + DoubleEndedIterator + Clone {
         self.0.iter().map(|link| &link.message)
     }
 

@@ -1,0 +1,436 @@
+//! The application: agents, plugins, a store, and everything that happens between them.
+//!
+//! [`Application`] is a handle; operations on sessions, requests, actions and events are methods
+//! of it in the modules of those names.
+
+use crate::assets::AssetFiles;
+use crate::config::AppConfig;
+use crate::host::Door;
+use crate::hub::Hub;
+use crate::lifecycle::Hooked;
+use crate::lock::{Flow, Locks, SessionLock, Wait, locked};
+use crate::persist::{self, Known, Recent};
+use crate::plugins::Plugins;
+use crate::scope::{Scope, check_id};
+use crate::store::{ChangeNote, Commit, NewEvent, Store, TurnWrite};
+use crate::time::{RuntimeTimer, now};
+use crate::trace::Tracer;
+use crate::turn::Running;
+use orlop_core::hooks::{ApplicationInitInput, Hook, Runner};
+use orlop_core::types::app_event::{Event, EventKind, SessionState};
+use orlop_core::{
+    ApplicationPlugin, CallContext, Config, Core, Error, HostPlugin, Map, ModelCache, Registered,
+    Result, Session, TriggerSource, Value,
+};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+/// What an application is made of.
+pub struct Builder {
+    config: AppConfig,
+    store: Arc<dyn Store>,
+    plugins: Plugins,
+    assets: Option<AssetFiles>,
+}
+
+impl Builder {
+    /// With these plugins.
+    pub fn plugins(mut self, plugins: Plugins) -> Self {
+        self.plugins = plugins;
+        self
+    }
+
+    /// With attachments kept in these files.
+    pub fn assets(mut self, assets: AssetFiles) -> Self {
+        self.assets = Some(assets);
+        self
+    }
+
+    /// Starts the application: every agent is checked, then application plugins are initialised.
+    pub async fn start(self) -> Result<Application> {
+        let Self { config, store, plugins, assets } = self;
+        let runner = Runner { timer: Some(Arc::new(RuntimeTimer)), observer: None };
+        let hosts = registered_hosts(&config, &plugins)?;
+        let mut applications: Vec<ApplicationEntry> = Vec::new();
+        for plugin in &plugins.applications {
+            let taken = applications.iter().map(|entry| entry.plugin.name());
+            let plugin = Registered::new(plugin.manifest(), plugin.clone(), "application", taken)?;
+            applications.push(ApplicationEntry { plugin, state: Value::Null });
+        }
+        let shared = Shared {
+            locks: Locks::new(store.clone()),
+            store,
+            plugins,
+            agents: Mutex::default(),
+            models: ModelCache::default(),
+            applications: Vec::new(),
+            hosts,
+            assets: assets.map(Arc::new),
+            door: Door::default(),
+            hub: Hub::default(),
+            recent: Recent::default(),
+            running: Mutex::default(),
+            runner,
+            config,
+        };
+        let mut shared = shared;
+        shared.config.verify(&shared.plugins.schema())?;
+        let whole = Config::new(shared.config.raw());
+        for entry in &mut applications {
+            let cx = Core::new().call_context(&whole, CallContext::new("application"), None, None);
+            let input = ApplicationInitInput { config: whole.clone() };
+            let hook = Hook::ApplicationInit;
+            entry.state = shared.runner.call(&entry.plugin, hook, |p| p.init(&input, &cx)).await?;
+        }
+        shared.applications = applications;
+        Ok(Application {
+            shared: Arc::new(shared),
+            scope: Scope::local(),
+            flow: None,
+            tracer: None,
+            caller: CallContext::new("application"),
+            read_only: false,
+        })
+    }
+}
+
+/// The host plugins named by `hosts.plugins`, in that order; all of them, if it is not set.
+fn registered_hosts(
+    config: &AppConfig,
+    plugins: &Plugins,
+) -> Result<Vec<Registered<dyn HostPlugin>>> {
+    let raw = config.raw();
+    let wanted = raw.get("hosts").and_then(|hosts| hosts.get("plugins")).and_then(Value::as_array);
+    let mut held: Vec<Registered<dyn HostPlugin>> = Vec::new();
+    for plugin in &plugins.hosts {
+        let taken: Vec<&str> = held.iter().map(|held| held.name()).collect();
+        held.push(Registered::new(plugin.manifest(), plugin.clone(), "host", taken)?);
+    }
+    if let Some(wanted) = wanted {
+        let mut listed = Vec::new();
+        for name in wanted.iter().filter_map(Value::as_str) {
+            let Some(place) = held.iter().position(|held| held.name() == name) else {
+                let known: Vec<&str> = held.iter().map(|held| held.name()).collect();
+                return Err(Error::bad_argument(format!(
+                    "hosts.plugins: there is no host plugin \"{name}\"; known: {}",
+                    if known.is_empty() { "none".to_owned() } else { known.join(", ") }
+                )));
+            };
+            listed.push(held.remove(place));
+        }
+        held = listed;
+    }
+    held.sort_by_key(|held| std::cmp::Reverse(held.manifest.priority));
+    Ok(held)
+}
+
+/// What all handles of an application share.
+pub(crate) struct Shared {
+    pub(crate) config: AppConfig,
+    pub(crate) plugins: Plugins,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) locks: Locks,
+    agents: Mutex<HashMap<String, Arc<Agent>>>,
+    models: ModelCache,
+    pub(crate) applications: Vec<ApplicationEntry>,
+    pub(crate) hosts: Vec<Registered<dyn HostPlugin>>,
+    pub(crate) assets: Option<Arc<AssetFiles>>,
+    pub(crate) door: Door,
+    pub(crate) hub: Hub,
+    pub(crate) recent: Recent,
+    pub(crate) running: Mutex<HashMap<(Scope, String), Running>>,
+    pub(crate) runner: Runner,
+}
+
+/// An application plugin and the state its `init` gave.
+pub(crate) struct ApplicationEntry {
+    pub(crate) plugin: Registered<dyn ApplicationPlugin>,
+    pub(crate) state: Value,
+}
+
+/// An agent: its core and its settings.
+pub(crate) struct Agent {
+    pub(crate) id: String,
+    pub(crate) core: Core,
+    pub(crate) config: Config,
+    /// What hooks see as `base_config`.
+    pub(crate) base: Config,
+}
+
+impl Shared {
+    fn make_agent(&self, id: &str) -> Result<Arc<Agent>> {
+        let config = self.config.build_agent_config(id)?;
+        let core = self.plugins.core_for(id, &config, self.models.clone())?;
+        let core = core.with_timer(Arc::new(RuntimeTimer));
+        let base = self.config.base_config(id)?;
+        let agent = Arc::new(Agent { id: id.to_owned(), core, config, base });
+        locked(&self.agents).insert(id.to_owned(), agent.clone());
+        Ok(agent)
+    }
+
+    /// The agent `id`; an unknown one is not found.
+    pub(crate) fn agent(&self, id: &str) -> Result<Arc<Agent>> {
+        if let Some(agent) = locked(&self.agents).get(id) {
+            return Ok(agent.clone());
+        }
+        if !self.config.agents().contains(&id) {
+            let known = self.config.agents().join(", ");
+            return Err(Error::not_found(format!("there is no agent \"{id}\"; known: {known}")));
+        }
+        self.make_agent(id)
+    }
+}
+
+/// A handle on the application, for one tenant and user. Cloning is cheap.
+///
+/// A handle lent to a plugin belongs to the flow it was lent in: it may lock the session that the
+/// flow works on again, and what it saves is seen by the actions that follow.
+#[derive(Clone)]
+pub struct Application {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) scope: Scope,
+    pub(crate) flow: Option<Flow>,
+    pub(crate) tracer: Option<Arc<Tracer>>,
+    /// What the caller and its surface told, carried along to hooks.
+    pub(crate) caller: CallContext,
+    pub(crate) read_only: bool,
+}
+
+/// A session with what is needed to work on it.
+#[derive(Clone)]
+pub struct Loaded {
+    /// The core of the session's agent.
+    pub core: Core,
+    /// The settings of that agent.
+    pub config: Config,
+    /// The session.
+    pub session: Session,
+}
+
+/// What one write changes beside the session.
+#[derive(Default)]
+pub(crate) struct Step {
+    pub(crate) session: Option<Session>,
+    pub(crate) fork_of: Option<Session>,
+    pub(crate) turn: Option<TurnWrite>,
+    pub(crate) request: Option<String>,
+    pub(crate) events: Vec<EventKind>,
+    pub(crate) reserve: u64,
+    pub(crate) trace: Vec<Map>,
+    pub(crate) undo: Option<ChangeNote>,
+    pub(crate) undoes: Option<String>,
+}
+
+/// What a write gave.
+pub(crate) struct Written {
+    pub(crate) events: Vec<Arc<Event>>,
+    pub(crate) reserved: std::ops::Range<u64>,
+}
+
+impl Application {
+    /// An application of this configuration that keeps its data in `store`.
+    pub fn builder(config: AppConfig, store: Arc<dyn Store>) -> Builder {
+        Builder { config, store, plugins: Plugins::new(), assets: None }
+    }
+
+    /// The application a hook was called by.
+    pub fn of(cx: &orlop_core::Context) -> Result<Application> {
+        let app = cx.handle::<Application>("app").map(|app| (*app).clone());
+        app.ok_or_else(|| Error::bad_state("this hook was not called by an application"))
+    }
+
+    /// The same application, acting for someone else.
+    pub fn for_scope(&self, scope: Scope) -> Self {
+        Self { scope, flow: None, tracer: None, ..self.clone() }
+    }
+
+    /// A handle whose operations belong together: a lock that one of them takes, all have.
+    pub fn begin(&self) -> Self {
+        Self { flow: Some(Flow::default()), ..self.clone() }
+    }
+
+    /// The same handle with what a surface tells hooks: its own keys, its live objects, and data
+    /// of its caller.
+    pub fn called_with(&self, caller: CallContext) -> Self {
+        Self { caller, ..self.clone() }
+    }
+
+    /// Whom this handle acts for.
+    pub fn scope(&self) -> &Scope {
+        &self.scope
+    }
+
+    /// The configuration as it was read.
+    pub fn config(&self) -> &AppConfig {
+        &self.shared.config
+    }
+
+    /// The plugins the application was started with.
+    pub fn plugins(&self) -> &Plugins {
+        &self.shared.plugins
+    }
+
+    /// The store.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.shared.store
+    }
+
+    /// The core and the settings of an agent.
+    pub fn agent(&self, id: &str) -> Result<(Core, Config)> {
+        let agent = self.shared.agent(id)?;
+        Ok((self.core_of(&agent), agent.config.clone()))
+    }
+
+    /// Takes the lock on a session. Within one flow it can be taken any number of times; a handle
+    /// that is in no flow yet gets one with [`begin`](Self::begin).
+    pub async fn acquire_session_lock(&self, session_id: &str) -> Result<SessionLock> {
+        self.lock(session_id, Wait::default()).await
+    }
+
+    pub(crate) async fn lock(&self, session_id: &str, wait: Wait) -> Result<SessionLock> {
+        check_id("session", session_id)?;
+        let flow = self.flow.clone().unwrap_or_default();
+        self.shared.locks.acquire(&self.scope, session_id, &flow, wait).await
+    }
+
+    /// This handle if it is in a flow, else one in a new flow.
+    pub(crate) fn in_flow(&self) -> Self {
+        match &self.flow {
+            Some(_) => self.clone(),
+            None => self.begin(),
+        }
+    }
+
+    pub(crate) fn core_of(&self, agent: &Agent) -> Core {
+        match &self.tracer {
+            Some(tracer) => agent.core.clone().observed(tracer.clone()),
+            None => agent.core.clone(),
+        }
+    }
+
+    pub(crate) fn runner(&self) -> Runner {
+        let observer = self.tracer.clone().map(|tracer| tracer as _);
+        Runner { observer, ..self.shared.runner.clone() }
+    }
+
+    /// The agent of a session: its own, else the default one.
+    pub(crate) fn agent_of(&self, session: &Session) -> Result<Arc<Agent>> {
+        match session.agent_id() {
+            Some(id) => self.shared.agent(id),
+            None => self.shared.agent(&self.shared.config.default_agent()?),
+        }
+    }
+
+    pub(crate) fn loaded(&self, agent: &Agent, session: Session) -> Loaded {
+        Loaded { core: self.core_of(agent), config: agent.config.clone(), session }
+    }
+
+    /// What hooks are told beside the core's own keys.
+    pub(crate) fn layer(&self, base: &Config, source: TriggerSource) -> CallContext {
+        let context = self
+            .caller
+            .clone()
+            .from_source(source)
+            .owning("base_config", Value::Object(base.values().clone()))
+            .lending("app", Arc::new(self.clone()));
+        match &self.shared.assets {
+            Some(assets) => context.lending("session_asset_store", assets.clone()),
+            None => context,
+        }
+    }
+
+    /// The session as it is stored, from memory if it has not changed since.
+    pub(crate) async fn known(&self, id: &str) -> Result<Option<Arc<Known>>> {
+        let Some(head) = self.shared.store.head(&self.scope, id).await? else { return Ok(None) };
+        if let Some(known) = self.shared.recent.get(&self.scope, id, head.revision) {
+            return Ok(Some(known));
+        }
+        let Some(stored) = self.shared.store.load(&self.scope, id).await? else { return Ok(None) };
+        let known = Arc::new(Known {
+            session: persist::restore(stored.session),
+            revision: stored.head.revision,
+            title: stored.head.title,
+        });
+        self.shared.recent.put(&self.scope, known.clone());
+        Ok(Some(known))
+    }
+
+    /// Makes one step durable and tells of it. A session that did not change is not written.
+    pub(crate) async fn write(&self, lock: &SessionLock, step: Step) -> Result<Written> {
+        let mut commit = Commit::new(lock.lease()?);
+        let id = lock.session_id();
+        let mut now_known = None;
+        if let Some(session) = &step.session {
+            let known = self.known(id).await?;
+            commit.session = match &known {
+                Some(known) => persist::update(known, session),
+                None => Some(persist::create(session, step.fork_of.as_ref())),
+            };
+            let title = persist::title_of(session).or(known.as_ref().and_then(|k| k.title.clone()));
+            let revision = known.as_ref().map_or(0, |known| known.revision);
+            let revision = revision + u64::from(commit.session.is_some());
+            now_known = Some(Known { session: session.clone(), revision, title });
+        }
+        let mut events = step.events;
+        if let Some(known) = &now_known {
+            let state = state_of(known);
+            events.iter_mut().for_each(|event| fill_state(event, &state));
+        }
+        let at = now();
+        commit.events = events
+            .into_iter()
+            .map(|kind| NewEvent {
+                session: Some(id.to_owned()),
+                request: step.request.clone(),
+                at: at.clone(),
+                kind,
+            })
+            .collect();
+        commit.turn = step.turn;
+        commit.reserve = step.reserve;
+        commit.trace = step.trace;
+        commit.undo = step.undo.filter(|_| commit.session.is_some());
+        commit.undoes = step.undoes;
+        let new = commit.events.clone();
+        let committed = self.shared.store.commit(&self.scope, commit).await?;
+        if let Some(known) = now_known {
+            self.shared.recent.put(&self.scope, Arc::new(known));
+        }
+        Ok(Written {
+            events: self.tell(new, committed.numbers.first),
+            reserved: committed.numbers.reserved,
+        })
+    }
+
+    /// Numbers events and tells subscribers.
+    pub(crate) fn tell(&self, events: Vec<NewEvent>, first: u64) -> Vec<Arc<Event>> {
+        let numbered = events.into_iter().zip(first..).map(|(event, seq)| {
+            Arc::new(Event {
+                seq,
+                at: event.at,
+                session_id: event.session,
+                request_id: event.request,
+                kind: event.kind,
+            })
+        });
+        numbered.inspect(|event| self.shared.hub.tell(&self.scope, event)).collect()
+    }
+
+    pub(crate) fn hooked(&self) -> Hooked<'_> {
+        Hooked { app: self }
+    }
+}
+
+pub(crate) fn state_of(known: &Known) -> SessionState {
+    SessionState {
+        revision: known.revision,
+        message_count: known.session.messages().len(),
+        title: known.title.clone(),
+    }
+}
+
+fn fill_state(event: &mut EventKind, now: &SessionState) {
+    if let EventKind::Final { session, .. } | EventKind::SessionUpdated { session, .. } = event {
+        *session = now.clone();
+    }
+}

@@ -1,0 +1,90 @@
+//! Assets and plugin state: what belongs to a session beside its messages, and goes with it.
+
+use crate::application::Application;
+use crate::assets::Upload;
+use crate::scope::check_id;
+use crate::store::{AssetRecord, PluginState};
+use orlop_core::{Error, Result, Value};
+
+impl Application {
+    /// Stores a file, with a session or on its own.
+    pub async fn put_asset(
+        &self,
+        session_id: Option<&str>,
+        upload: Upload,
+        bytes: Vec<u8>,
+    ) -> Result<AssetRecord> {
+        let files = self.asset_files()?;
+        if let Some(id) = session_id {
+            self.session(id).await?;
+        }
+        let record = files.put_async(&self.scope, upload, std::io::Cursor::new(bytes)).await?;
+        let record = AssetRecord { session: session_id.map(str::to_owned), ..record };
+        if let Err(error) = self.shared.store.put_asset(&self.scope, &record).await {
+            files.delete_async(&self.scope, vec![record.id]).await?;
+            return Err(error);
+        }
+        Ok(record)
+    }
+
+    /// What is known of an asset, and its bytes.
+    pub async fn read_asset(&self, id: &str) -> Result<(AssetRecord, Vec<u8>)> {
+        check_id("asset", id)?;
+        let record = self.shared.store.asset(&self.scope, id).await?;
+        let record =
+            record.ok_or_else(|| Error::not_found(format!("there is no asset \"{id}\"")))?;
+        let bytes = self.asset_files()?.read_async(&self.scope, id).await?;
+        Ok((record, bytes))
+    }
+
+    /// The assets of a session.
+    pub async fn list_assets(&self, session_id: &str) -> Result<Vec<AssetRecord>> {
+        check_id("session", session_id)?;
+        self.shared.store.assets(&self.scope, Some(session_id)).await
+    }
+
+    /// Deletes an asset.
+    pub async fn delete_asset(&self, id: &str) -> Result<()> {
+        check_id("asset", id)?;
+        if !self.shared.store.delete_asset(&self.scope, id).await? {
+            return Err(Error::not_found(format!("there is no asset \"{id}\"")));
+        }
+        self.asset_files()?.delete_async(&self.scope, vec![id.to_owned()]).await
+    }
+
+    fn asset_files(&self) -> Result<&crate::assets::AssetFiles> {
+        self.shared
+            .assets
+            .as_deref()
+            .ok_or_else(|| Error::bad_state("this application keeps no attachments"))
+    }
+
+    /// What a plugin keeps with a session. It forks with the session and is deleted with it.
+    pub async fn plugin_state(
+        &self,
+        session_id: &str,
+        plugin: &str,
+    ) -> Result<Option<PluginState>> {
+        check_id("session", session_id)?;
+        self.shared.store.plugin_state(&self.scope, session_id, plugin).await
+    }
+
+    /// Sets what a plugin keeps with a session, if it is still at version `expected` (0: there is
+    /// none). `None` as value removes it. A conflict if somebody else was first.
+    pub async fn set_plugin_state(
+        &self,
+        session_id: &str,
+        plugin: &str,
+        expected: u64,
+        value: Option<Value>,
+    ) -> Result<u64> {
+        check_id("session", session_id)?;
+        let store = &self.shared.store;
+        let set = store.set_plugin_state(&self.scope, session_id, plugin, expected, value).await?;
+        set.ok_or_else(|| {
+            Error::conflict(format!(
+                "what plugin \"{plugin}\" keeps with session \"{session_id}\" is not at version {expected} any more; read it and try again"
+            ))
+        })
+    }
+}

@@ -1,0 +1,75 @@
+//! What plugins of all kinds contribute for people: settings and elements of agents.
+
+use crate::application::Application;
+use orlop_core::hooks::{ApplicationUiInput, Hook};
+use orlop_core::{Config, Core, Map, Result, TriggerSource, Value, config_entries};
+
+impl Application {
+    /// The settings an agent knows: those of its core's plugins, then of application plugins, all
+    /// in the same form.
+    pub fn config_schema(&self, agent_id: &str) -> Result<Vec<Map>> {
+        let agent = self.shared.agent(agent_id)?;
+        let mut entries = agent.core.config_schema();
+        for entry in &self.shared.applications {
+            entries
+                .extend(config_entries(&entry.plugin.manifest.config_schema, entry.plugin.name()));
+        }
+        Ok(entries)
+    }
+
+    /// The elements for people: those of an agent's plugins, then of application plugins, each
+    /// with the name of its plugin. With a session, its overrides count.
+    pub async fn ui_schema(&self, agent_id: &str, session_id: Option<&str>) -> Result<Vec<Map>> {
+        let agent = self.shared.agent(agent_id)?;
+        let config = match session_id {
+            Some(id) => self.effective(&agent, &self.session(id).await?.session, &[]),
+            None => agent.config.clone(),
+        };
+        let mut elements = agent.core.ui_schema(&config).await?;
+        if self.shared.applications.is_empty() {
+            return Ok(elements);
+        }
+        let input = ApplicationUiInput {
+            state: Value::Null,
+            tags: Some(agent.core.tags_for(&config).await?),
+            models: Some(agent.core.models_for(&config).await?),
+            config: Some(config),
+        };
+        elements.extend(self.application_elements(input, &agent.base).await?);
+        Ok(elements)
+    }
+
+    /// The elements of application plugins alone, where no agent is known.
+    pub async fn application_ui(&self) -> Result<Vec<Map>> {
+        let input =
+            ApplicationUiInput { state: Value::Null, config: None, tags: None, models: None };
+        self.application_elements(input, &Config::empty()).await
+    }
+
+    async fn application_elements(
+        &self,
+        mut input: ApplicationUiInput,
+        base: &Config,
+    ) -> Result<Vec<Map>> {
+        let layer = self.layer(base, TriggerSource::Application);
+        let config = input.config.clone().unwrap_or_else(Config::empty);
+        let cx = Core::new().call_context(&config, layer, None, None);
+        let mut elements = Vec::new();
+        for entry in &self.shared.applications {
+            input.state = entry.state.clone();
+            let hook = Hook::ApplicationGetUiElements;
+            let found =
+                self.runner().call(&entry.plugin, hook, |p| p.get_ui_elements(&input, &cx)).await?;
+            for element in found {
+                let Value::Object(mut element) = element else { continue };
+                element.entry("ui_type").or_insert_with(|| "config".into());
+                element.entry("plugin").or_insert_with(|| entry.plugin.name().into());
+                if element.contains_key("action_id") {
+                    element.entry("action_owner").or_insert_with(|| "application".into());
+                }
+                elements.push(element);
+            }
+        }
+        Ok(elements)
+    }
+}

@@ -1,0 +1,143 @@
+//! Application events: publishing them, and following them across restarts.
+
+use crate::application::Application;
+use crate::scope::check_id;
+use crate::store::{EventQuery, NewEvent};
+use crate::time::now;
+use futures::stream::{BoxStream, StreamExt};
+use orlop_core::types::app_event::{Event, EventKind};
+use orlop_core::{Error, Map, Result, Value};
+use std::sync::Arc;
+
+/// Which events to follow.
+#[derive(Debug, Clone, Default)]
+pub struct Follow {
+    /// Only those of this session.
+    pub session_id: Option<String>,
+    /// Those after this number; `None` only what happens from now on.
+    pub after: Option<u64>,
+}
+
+impl Application {
+    /// Publishes an event: a mapping with a `type`, and usually a `session_id`. `plugin` names who
+    /// publishes it.
+    pub async fn publish_event(&self, plugin: &str, mut event: Map) -> Result<Arc<Event>> {
+        let kind = event.get("type").and_then(Value::as_str).unwrap_or_default();
+        if kind.is_empty() {
+            return Err(Error::bad_argument("an event needs a \"type\", a non-empty string"));
+        }
+        if RESERVED.contains(&kind) {
+            return Err(Error::bad_argument(format!(
+                "events of type \"{kind}\" are published by the application itself; choose another name"
+            )));
+        }
+        let session = match event.shift_remove("session_id") {
+            Some(Value::String(session)) => Some(session),
+            _ => None,
+        };
+        for owned in ["seq", "at", "request_id"] {
+            event.shift_remove(owned);
+        }
+        event.insert("plugin".to_owned(), plugin.into());
+        let new = NewEvent { session, request: None, at: now(), kind: EventKind::Other(event) };
+        let numbers = self.shared.store.publish(&self.scope, vec![new.clone()], 0).await?;
+        let told = self.tell(vec![new], numbers.first);
+        told.into_iter().next().ok_or_else(|| Error::internal("the event was lost"))
+    }
+
+    /// Events of this scope: those after a number that are stored, then those that happen. A
+    /// follower that does not keep up catches up from the store; only fragments can pass it by.
+    pub async fn follow_events(&self, follow: Follow) -> Result<BoxStream<'static, Arc<Event>>> {
+        if let Some(session) = &follow.session_id {
+            check_id("session", session)?;
+        }
+        let state = Following {
+            live: self.shared.hub.subscribe(&self.scope, follow.session_id.as_deref()),
+            app: Self { flow: None, tracer: None, ..self.clone() },
+            replay: Vec::new(),
+            last: follow.after.unwrap_or(0),
+            behind: follow.after.is_some(),
+            session: follow.session_id,
+        };
+        Ok(futures::stream::unfold(state, |mut state| async move {
+            let event = state.next().await?;
+            Some((event, state))
+        })
+        .boxed())
+    }
+}
+
+/// Types that only the application publishes.
+const RESERVED: &[&str] = &[
+    "request_started",
+    "partial",
+    "tool_call",
+    "tool_partial",
+    "tool_result",
+    "approval_requested",
+    "approval_resolved",
+    "action_result",
+    "final",
+    "request_failed",
+    "request_cancelled",
+    "session_created",
+    "session_updated",
+    "session_deleted",
+    "agent_switched",
+];
+
+struct Following {
+    app: Application,
+    live: tokio::sync::mpsc::Receiver<Arc<Event>>,
+    /// Stored events not given yet, last first.
+    replay: Vec<Event>,
+    last: u64,
+    /// Whether the store has to be read.
+    behind: bool,
+    session: Option<String>,
+}
+
+impl Following {
+    async fn next(&mut self) -> Option<Arc<Event>> {
+        loop {
+            if let Some(event) = self.replay.pop() {
+                self.last = event.seq;
+                return Some(Arc::new(event));
+            }
+            if self.behind {
+                self.read_store().await?;
+                continue;
+            }
+            match self.live.recv().await {
+                // Numbers grow within a session, not across sessions that run side by side.
+                Some(event) if self.session.is_some() && event.seq <= self.last => {}
+                Some(event) => {
+                    self.last = self.last.max(event.seq);
+                    return Some(event);
+                }
+                None => {
+                    let hub = &self.app.shared.hub;
+                    self.live = hub.subscribe(&self.app.scope, self.session.as_deref());
+                    self.behind = true;
+                }
+            }
+        }
+    }
+
+    async fn read_store(&mut self) -> Option<()> {
+        let query =
+            EventQuery { session: self.session.clone(), after: self.last, ..EventQuery::default() };
+        match self.app.shared.store.events(&self.app.scope, &query).await {
+            Ok(events) if events.is_empty() => self.behind = false,
+            Ok(mut events) => {
+                events.reverse();
+                self.replay = events;
+            }
+            Err(error) => {
+                tracing::error!(target: "orlop::app", %error, "events could not be read");
+                return None;
+            }
+        }
+        Some(())
+    }
+}

@@ -1,0 +1,57 @@
+//! Files that come with a request: what handlers are told of them, and what the model gets.
+
+use crate::application::Application;
+use crate::store::AssetRecord;
+use base64::Engine;
+use orlop_core::hooks::FileInfo;
+use orlop_core::{Error, Map, Result, Value};
+use serde_json::json;
+
+/// How much text of a file goes into a message, in bytes.
+const MAX_TEXT: u64 = 256 * 1024;
+
+/// A file of a request.
+pub(super) struct File {
+    pub(super) info: FileInfo,
+    /// What the message carries of it.
+    pub(super) part: Map,
+}
+
+impl Application {
+    /// The files behind asset ids; one that does not exist is not found.
+    pub(super) async fn files_of(&self, ids: &[String]) -> Result<Vec<File>> {
+        let mut files = Vec::with_capacity(ids.len());
+        for id in ids {
+            let (record, bytes) = self.read_asset(id).await?;
+            let location = match &self.shared.assets {
+                Some(assets) => assets.path(&self.scope, id)?.display().to_string(),
+                None => return Err(Error::bad_state("this application keeps no attachments")),
+            };
+            let part = part_of(&record, &bytes);
+            let AssetRecord { id, name, media_type, size, .. } = record;
+            files.push(File { info: FileInfo { id, name, media_type, size, location }, part });
+        }
+        Ok(files)
+    }
+}
+
+/// Images go inline, text as text, anything else by name.
+fn part_of(record: &AssetRecord, bytes: &[u8]) -> Map {
+    let AssetRecord { name, media_type, size, .. } = record;
+    let part = if media_type.starts_with("image/") {
+        let data = base64::engine::general_purpose::STANDARD.encode(bytes);
+        let url = format!("data:{media_type};base64,{data}");
+        json!({ "type": "image_url", "image_url": { "url": url } })
+    } else {
+        let text = (*size <= MAX_TEXT).then(|| std::str::from_utf8(bytes).ok()).flatten();
+        let said = match text {
+            Some(text) => format!("File {name}:\n{text}"),
+            None => format!("File {name} ({media_type}, {size} bytes) is attached."),
+        };
+        json!({ "type": "text", "text": said })
+    };
+    match part {
+        Value::Object(part) => part,
+        _ => Map::new(),
+    }
+}

@@ -1,0 +1,232 @@
+//! Calls of host plugins: one after another, each isolated, each failure reported once.
+
+use crate::application::Application;
+use crate::lock::locked;
+use orlop_core::hooks::{
+    AttachmentInput, ContextInput, FileInfo, Handled, Hook, InterceptInput, RequestInfo,
+    RequestKind, ToolCallInfo, ToolGate, ToolResultInfo,
+};
+use orlop_core::{
+    Answer, Config, Context, Core, Error, HostPlugin, Registered, Result, TriggerSource, Value,
+};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// A hook of a host plugin that failed.
+#[derive(Debug, Clone)]
+pub struct HookFailure {
+    /// The plugin.
+    pub plugin: String,
+    /// The hook.
+    pub hook: &'static str,
+    /// What went wrong.
+    pub error: Error,
+}
+
+type Listener = Arc<dyn Fn(&HookFailure) + Send + Sync>;
+
+/// Whether the door is open, and who hears of failures.
+#[derive(Default)]
+pub(crate) struct Door {
+    is_open: AtomicBool,
+    listener: Mutex<Option<Listener>>,
+}
+
+impl Door {
+    pub(crate) fn open(&self) {
+        self.is_open.store(true, Ordering::SeqCst);
+    }
+
+    pub(crate) fn close(&self) {
+        self.is_open.store(false, Ordering::SeqCst);
+    }
+
+    pub(crate) fn set_listener(&self, listener: Option<Listener>) {
+        *locked(&self.listener) = listener;
+    }
+
+    pub(crate) fn failed(&self, plugin: &str, hook: Hook, error: &Error) {
+        tracing::error!(target: "orlop::host", plugin, hook = hook.name(), %error, "a host plugin failed");
+        let listener = locked(&self.listener).clone();
+        if let Some(listener) = listener {
+            let failure =
+                HookFailure { plugin: plugin.to_owned(), hook: hook.name(), error: error.clone() };
+            listener(&failure);
+        }
+    }
+}
+
+impl Application {
+    /// The host plugins in the order they run, while the door is open.
+    fn hosts(&self) -> &[Registered<dyn HostPlugin>] {
+        match self.shared.door.is_open.load(Ordering::SeqCst) {
+            true => &self.shared.hosts,
+            false => &[],
+        }
+    }
+
+    pub(crate) fn host_context(&self) -> Context {
+        let layer = self.layer(&Config::empty(), TriggerSource::Application);
+        Core::new().call_context(&Config::empty(), layer, None, None)
+    }
+
+    /// Asks one plugin; a failure is reported and gives `None`.
+    async fn ask_host<'a, T>(
+        &self,
+        plugin: &'a Registered<dyn HostPlugin>,
+        hook: Hook,
+        ask: impl FnOnce(&'a dyn HostPlugin) -> Answer<'a, T>,
+    ) -> Option<T>
+    where
+        T: serde::Serialize + Default,
+    {
+        if !plugin.manifest.hooks.contains(hook) {
+            return None;
+        }
+        match self.runner().try_call(plugin, hook, ask).await {
+            Ok(answer) => Some(answer),
+            Err(error) => {
+                self.shared.door.failed(plugin.name(), hook, &error);
+                None
+            }
+        }
+    }
+
+    /// The hooks that only hear of a request.
+    pub(crate) async fn tell_hosts(&self, hook: Hook, info: &RequestInfo) {
+        for plugin in self.hosts() {
+            let cx = self.host_context();
+            self.ask_host(plugin, hook, |p| match hook {
+                Hook::OnRequestStart => p.on_request_start(info, &cx),
+                Hook::OnTurnPersisted => p.on_turn_persisted(info, &cx),
+                _ => p.on_request_end(info, &cx),
+            })
+            .await;
+        }
+    }
+
+    /// The first answer of an interceptor. One of a critical plugin that fails ends the request.
+    pub(crate) async fn intercept(&self, input: &InterceptInput) -> Result<Option<Handled>> {
+        let hook = Hook::InterceptChatRequest;
+        for plugin in self.hosts() {
+            if !plugin.manifest.hooks.contains(hook) {
+                continue;
+            }
+            let cx = self.host_context();
+            let runner = self.runner();
+            let asked = runner.try_call(plugin, hook, |p| p.intercept_chat_request(input, &cx));
+            match asked.await {
+                Ok(Some(handled)) => return Ok(Some(handled)),
+                Ok(None) => {}
+                Err(error) => {
+                    self.shared.door.failed(plugin.name(), hook, &error);
+                    if plugin.manifest.critical {
+                        return Err(error);
+                    }
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// What handlers say of the files of a request, as one text.
+    pub(crate) async fn attachment_texts(
+        &self,
+        info: &RequestInfo,
+        files: Vec<FileInfo>,
+    ) -> Vec<String> {
+        if files.is_empty() {
+            return Vec::new();
+        }
+        let input = AttachmentInput { request: info.clone(), files };
+        let mut texts = Vec::new();
+        for plugin in self.hosts() {
+            let cx = self.host_context();
+            let hook = Hook::AttachmentHandler;
+            let said = self.ask_host(plugin, hook, |p| p.attachment_handler(&input, &cx)).await;
+            texts.extend(said.filter(|text| !text.trim().is_empty()));
+        }
+        texts
+    }
+
+    /// What context providers say before a model call.
+    pub(crate) async fn context_texts(
+        &self,
+        request: RequestInfo,
+        text: String,
+        step: u32,
+    ) -> Vec<String> {
+        let input = ContextInput { request, text, step };
+        let mut texts = Vec::new();
+        for plugin in self.hosts() {
+            let cx = self.host_context();
+            let hook = Hook::ContextProviders;
+            let said = self.ask_host(plugin, hook, |p| p.context_providers(&input, &cx)).await;
+            texts.extend(
+                said.unwrap_or_default().into_iter().filter(|text| !text.trim().is_empty()),
+            );
+        }
+        texts
+    }
+
+    /// Whether a tool call may run, and with what input: rewrites chain, the first refusal wins.
+    pub(crate) async fn gate_tool_call(&self, mut info: ToolCallInfo) -> (ToolGate, Value) {
+        let mut gate = ToolGate::Allow;
+        for plugin in self.hosts() {
+            let cx = self.host_context();
+            let hook = Hook::BeforeToolCall;
+            let said = self.ask_host(plugin, hook, |p| p.before_tool_call(&info, &cx)).await;
+            match said {
+                Some(ToolGate::Rewrite(input)) => info.input = input,
+                Some(ToolGate::Ask(reason)) => gate = ToolGate::Ask(reason),
+                Some(ToolGate::Deny(reason)) => return (ToolGate::Deny(reason), info.input),
+                Some(ToolGate::Allow) | None => {}
+            }
+        }
+        (gate, info.input)
+    }
+
+    /// Another text for the model, if a plugin has one; each sees what the one before left.
+    pub(crate) async fn after_tool_call(&self, mut info: ToolResultInfo) -> Option<String> {
+        let mut replaced = None;
+        for plugin in self.hosts() {
+            let cx = self.host_context();
+            let hook = Hook::AfterToolCall;
+            let said = self.ask_host(plugin, hook, |p| p.after_tool_call(&info, &cx)).await;
+            if let Some(Some(text)) = said {
+                info.result.clone_from(&text);
+                replaced = Some(text);
+            }
+        }
+        replaced
+    }
+
+    /// Tells host plugins that a turn is durable.
+    pub(crate) async fn turn_persisted(
+        &self,
+        request: &str,
+        session: &str,
+        agent: &str,
+        stream: bool,
+    ) {
+        if self.hosts().is_empty() {
+            return;
+        }
+        let info = RequestInfo {
+            kind: if stream { RequestKind::Stream } else { RequestKind::Chat },
+            tenant_id: self.scope.tenant().to_owned(),
+            user_id: self.scope.user().to_owned(),
+            session_id: session.to_owned(),
+            agent_id: agent.to_owned(),
+            request_id: request.to_owned(),
+        };
+        self.tell_hosts(Hook::OnTurnPersisted, &info).await;
+    }
+
+    /// Waits until a turn of this process has left nothing to do.
+    pub(crate) async fn settled(&self, request: &str) {
+        if let Some(feed) = self.shared.hub.feed(&self.scope, request) {
+            feed.closed().await;
+        }
+    }
+}

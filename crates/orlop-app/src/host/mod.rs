@@ -1,0 +1,295 @@
+//! The front door: the one place every surface hands its requests to, with the host plugins around
+//! it. Host hooks stand outside, lifecycles inside.
+
+mod attachments;
+mod hooks;
+
+pub(crate) use hooks::Door;
+pub use hooks::HookFailure;
+
+use crate::application::Application;
+use crate::lock::Wait;
+use crate::scope::check_id;
+use crate::sessions::NewSession;
+use crate::turn::{Approval, Request, Target};
+use futures::stream::{BoxStream, StreamExt};
+use orlop_core::hooks::{Handled, Hook, HostInput, InterceptInput, RequestInfo, RequestKind};
+use orlop_core::types::app_event::{Event, EventKind, SessionState};
+use orlop_core::{CallContext, Config, Error, Map, Message, Result, Value};
+use std::sync::Arc;
+
+/// The door, open.
+#[derive(Clone)]
+pub struct Host {
+    app: Application,
+}
+
+/// A request of a surface.
+#[derive(Clone, Default)]
+pub struct ChatRequest {
+    /// The session; a fresh one if it is not said.
+    pub session_id: Option<String>,
+    /// The agent of a new session.
+    pub agent_id: Option<String>,
+    /// Metadata of a new session.
+    pub metadata: Map,
+    /// What the user wrote: text, or any JSON value.
+    pub content: Value,
+    /// Further parts of the message.
+    pub multipart_content: Vec<Map>,
+    /// Assets that go with it.
+    pub attachments: Vec<String>,
+    /// Settings of this request.
+    pub overrides: Map,
+    /// The id of the request. Another one with the same id is the same request.
+    pub request_id: Option<String>,
+    /// Whether fragments are wanted.
+    pub stream: bool,
+    /// `false` stores nothing.
+    pub persist: Option<bool>,
+    /// How long to wait if the session is busy.
+    pub wait: Wait,
+    /// What becomes of tool calls that a person should decide on.
+    pub approval: Approval,
+    /// The headers, where the surface has some; names in lower case.
+    pub headers: Map,
+    /// What the surface tells hooks: its own keys, its live objects, and data of its caller.
+    pub context: CallContext,
+}
+
+/// A request that passed the door.
+pub struct Chat {
+    /// The id of the request.
+    pub request_id: String,
+    /// The session.
+    pub session_id: String,
+    /// The answer of a host plugin, if one answered in place of the agent.
+    pub handled: Option<Handled>,
+    events: BoxStream<'static, Arc<Event>>,
+    ended: tokio::task::JoinHandle<()>,
+}
+
+impl Chat {
+    /// The next event; `None` after the one that ends the request.
+    pub async fn next(&mut self) -> Option<Arc<Event>> {
+        self.events.next().await
+    }
+
+    /// Waits until everything that belongs to the request has run, the request-end hooks included.
+    pub async fn ended(self) {
+        drop(self.events);
+        let _ = self.ended.await;
+    }
+
+    /// The events, for surfaces that pass them on. The request-end hooks run without them.
+    pub fn into_events(self) -> BoxStream<'static, Arc<Event>> {
+        self.events
+    }
+}
+
+impl Host {
+    /// Opens the door: starts the host plugins, those of higher priority first. If one fails,
+    /// those started are stopped again in reverse order. `on_failure` hears of every hook that
+    /// fails.
+    pub async fn start(
+        app: Application,
+        on_failure: Option<Arc<dyn Fn(&HookFailure) + Send + Sync>>,
+    ) -> Result<Self> {
+        app.shared.door.set_listener(on_failure);
+        let input = HostInput { config: Config::new(app.shared.config.raw()) };
+        for (index, plugin) in app.shared.hosts.iter().enumerate() {
+            let cx = app.host_context();
+            let runner = app.runner();
+            if let Err(error) = runner.try_call(plugin, Hook::Start, |p| p.start(&input, &cx)).await
+            {
+                app.shared.door.failed(plugin.name(), Hook::Start, &error);
+                stop_first(&app, index).await;
+                return Err(error);
+            }
+        }
+        app.shared.door.open();
+        Ok(Self { app })
+    }
+
+    /// The application behind the door.
+    pub fn app(&self) -> &Application {
+        &self.app
+    }
+
+    /// The same door for someone else.
+    pub fn for_scope(&self, scope: crate::scope::Scope) -> Self {
+        Self { app: self.app.for_scope(scope) }
+    }
+
+    /// Closes the door: stops the host plugins in the reverse order of their start. One that
+    /// fails does not keep the others from being stopped.
+    pub async fn stop(self) {
+        self.app.shared.door.close();
+        stop_first(&self.app, self.app.shared.hosts.len()).await;
+    }
+
+    /// Takes a request.
+    pub async fn chat(&self, request: ChatRequest) -> Result<Chat> {
+        let request_id =
+            request.request_id.clone().unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
+        check_id("request", &request_id)?;
+        let session_id =
+            request.session_id.clone().unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
+        check_id("session", &session_id)?;
+        let info = self.info(&request, &request_id, &session_id).await?;
+        let app =
+            self.app.called_with(request.context.clone().owning("request_id", request_id.clone()));
+        app.tell_hosts(Hook::OnRequestStart, &info).await;
+        match self.admitted(&app, request, &info).await {
+            Ok(chat) => Ok(chat),
+            Err(error) => {
+                app.tell_hosts(Hook::OnRequestEnd, &info).await;
+                Err(error)
+            }
+        }
+    }
+
+    async fn info(&self, request: &ChatRequest, id: &str, session_id: &str) -> Result<RequestInfo> {
+        let scope = self.app.scope();
+        let stored = self.app.store().head(scope, session_id).await?.and_then(|head| head.agent);
+        let agent_id = match stored.or_else(|| request.agent_id.clone()) {
+            Some(agent) => agent,
+            None => self.app.config().default_agent()?,
+        };
+        Ok(RequestInfo {
+            kind: if request.stream { RequestKind::Stream } else { RequestKind::Chat },
+            tenant_id: scope.tenant().to_owned(),
+            user_id: scope.user().to_owned(),
+            session_id: session_id.to_owned(),
+            agent_id,
+            request_id: id.to_owned(),
+        })
+    }
+
+    /// Interceptors, attachments, then the turn.
+    async fn admitted(
+        &self,
+        app: &Application,
+        request: ChatRequest,
+        info: &RequestInfo,
+    ) -> Result<Chat> {
+        let files = app.files_of(&request.attachments).await?;
+        let input = InterceptInput {
+            request: info.clone(),
+            text: text_of(&request),
+            files: files.iter().map(|file| file.info.clone()).collect(),
+            headers: request.headers.clone(),
+        };
+        if let Some(handled) = app.intercept(&input).await? {
+            return Ok(self.answered(app, info, handled));
+        }
+        let preface = app.attachment_texts(info, input.files).await;
+        let message = message_of(&request, &files)?;
+        let sent = app
+            .send_request(Request {
+                session: Target::StoredOrNew(NewSession {
+                    agent: request.agent_id,
+                    id: Some(info.session_id.clone()),
+                    metadata: request.metadata,
+                }),
+                message: Some(message),
+                overrides: request.overrides,
+                request_id: Some(info.request_id.clone()),
+                stream: request.stream,
+                persist: request.persist,
+                wait: request.wait,
+                approval: request.approval,
+                preface,
+            })
+            .await?;
+        let watched = app.request_events(&info.request_id, 0).await;
+        let (ender, at_end) = (app.clone(), info.clone());
+        let ended = tokio::spawn(async move {
+            if let Ok(mut events) = watched {
+                while events.next().await.is_some() {}
+            }
+            ender.settled(&at_end.request_id).await;
+            ender.tell_hosts(Hook::OnRequestEnd, &at_end).await;
+        });
+        Ok(Chat {
+            request_id: info.request_id.clone(),
+            session_id: info.session_id.clone(),
+            handled: None,
+            events: sent.into_events(),
+            ended,
+        })
+    }
+
+    /// The answer of a host plugin as a request of its own that ends at once. Nothing is stored.
+    fn answered(&self, app: &Application, info: &RequestInfo, handled: Handled) -> Chat {
+        let kind = EventKind::Final {
+            messages: vec![Message::assistant(handled.text.clone())],
+            session: SessionState::default(),
+            usage: None,
+        };
+        let event = Arc::new(Event {
+            seq: 0,
+            at: crate::time::now(),
+            session_id: Some(info.session_id.clone()),
+            request_id: Some(info.request_id.clone()),
+            kind,
+        });
+        let (ender, at_end) = (app.clone(), info.clone());
+        let ended = tokio::spawn(async move {
+            ender.tell_hosts(Hook::OnRequestEnd, &at_end).await;
+        });
+        Chat {
+            request_id: info.request_id.clone(),
+            session_id: info.session_id.clone(),
+            handled: Some(handled),
+            events: futures::stream::iter([event]).boxed(),
+            ended,
+        }
+    }
+}
+
+async fn stop_first(app: &Application, count: usize) {
+    let input = HostInput { config: Config::new(app.shared.config.raw()) };
+    for plugin in app.shared.hosts[..count].iter().rev() {
+        let cx = app.host_context();
+        if let Err(error) = app.runner().try_call(plugin, Hook::Stop, |p| p.stop(&input, &cx)).await
+        {
+            app.shared.door.failed(plugin.name(), Hook::Stop, &error);
+        }
+    }
+}
+
+fn text_of(request: &ChatRequest) -> String {
+    match &request.content {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        other => other.to_string(),
+    }
+}
+
+fn message_of(request: &ChatRequest, files: &[attachments::File]) -> Result<Message> {
+    let mut parts = request.multipart_content.clone();
+    parts.extend(files.iter().map(|file| file.part.clone()));
+    let content = match &request.content {
+        Value::Null if parts.is_empty() => {
+            return Err(Error::bad_argument("there is nothing to send; write a message"));
+        }
+        Value::String(text) if text.trim().is_empty() && parts.is_empty() => {
+            return Err(Error::bad_argument("there is nothing to send; write a message"));
+        }
+        Value::Null => Value::String(String::new()),
+        content => content.clone(),
+    };
+    let message = Message::user(content);
+    if parts.is_empty() {
+        return Ok(message);
+    }
+    let mut all = Vec::with_capacity(parts.len() + 1);
+    let text = text_of(request);
+    if !text.is_empty() {
+        let part = serde_json::json!({ "type": "text", "text": text });
+        all.extend(part.as_object().cloned());
+    }
+    all.extend(parts);
+    Ok(message.with_multipart_content(all))
+}

@@ -1,0 +1,223 @@
+//! Lifecycles: the actions of application plugins, then those of the core, each on the session as
+//! the one before left it.
+
+use crate::application::{Agent, Application, ApplicationEntry};
+use orlop_core::hooks::{ApplicationActionInput, ApplicationActionsInput, Hook};
+use orlop_core::types::{ActionOwner, ActionRecord, ActionStatus};
+use orlop_core::{
+    ActionDefinition, ActionResult, CallContext, Config, Core, Error, LifecycleRun, Map, Result,
+    Session, TriggerSource, Value,
+};
+
+impl Application {
+    /// Runs the actions that `lifecycle` triggers on a session, with `extra` told beside the keys
+    /// of the layers. Any name will do. Nothing is stored.
+    pub async fn run_session_lifecycle(
+        &self,
+        lifecycle: &str,
+        session: &Session,
+        config: &Config,
+        extra: Map,
+    ) -> Result<LifecycleRun> {
+        let agent = self.agent_of(session)?;
+        let app = self.in_flow().telling(extra);
+        app.hooked().run(lifecycle, session, &agent, config, &[]).await
+    }
+
+    /// The same handle, with more data of the caller. Reserved keys are dropped with a warning.
+    pub(crate) fn telling(&self, data: Map) -> Self {
+        Self { caller: self.caller.clone().with_all(data), ..self.clone() }
+    }
+
+    /// The actions of all application plugins.
+    pub async fn application_actions(&self) -> Result<Vec<ActionDefinition>> {
+        let mut all = Vec::new();
+        for entry in &self.shared.applications {
+            all.extend(self.hooked().actions_of(entry).await?);
+        }
+        Ok(all)
+    }
+}
+
+/// Calls of application plugins, and lifecycle runs made of them.
+pub(crate) struct Hooked<'a> {
+    pub(crate) app: &'a Application,
+}
+
+/// Values that a lifecycle owns: `error`, `original_session` and the like.
+pub(crate) type Owned<'a> = &'a [(&'static str, Value)];
+
+impl Hooked<'_> {
+    /// The actions of one application plugin, with its name in them.
+    pub(crate) async fn actions_of(
+        &self,
+        entry: &ApplicationEntry,
+    ) -> Result<Vec<ActionDefinition>> {
+        let cx = Core::new().call_context(
+            &Config::empty(),
+            self.app.layer(&Config::empty(), TriggerSource::Application),
+            None,
+            None,
+        );
+        let input = ApplicationActionsInput { state: entry.state.clone() };
+        let hook = Hook::ApplicationGetActions;
+        let found =
+            self.app.runner().call(&entry.plugin, hook, |p| p.get_actions(&input, &cx)).await?;
+        let owned = found.into_iter().filter(|action| !action.id.is_empty()).map(|mut action| {
+            action.plugin = Some(entry.plugin.name().to_owned());
+            action.action_owner = Some(ActionOwner::Application);
+            action
+        });
+        Ok(owned.collect())
+    }
+
+    /// Runs one action of an application plugin with inputs that were validated.
+    pub(crate) async fn execute(
+        &self,
+        entry: &ApplicationEntry,
+        action: &str,
+        params: Map,
+        cx: &orlop_core::Context,
+    ) -> Result<ActionResult> {
+        let input = ApplicationActionInput {
+            action_id: action.to_owned(),
+            params,
+            state: entry.state.clone(),
+        };
+        let hook = Hook::ApplicationExecuteAction;
+        self.app.runner().call(&entry.plugin, hook, |p| p.execute_action(&input, cx)).await
+    }
+
+    /// What an action of an application plugin is told.
+    pub(crate) fn context(
+        &self,
+        agent: Option<&Agent>,
+        config: &Config,
+        session: Option<&Session>,
+        lifecycle: Option<&str>,
+        source: TriggerSource,
+        owned: Owned<'_>,
+    ) -> orlop_core::Context {
+        let (core, base) = match agent {
+            Some(agent) => (self.app.core_of(agent), agent.base.clone()),
+            None => (Core::new(), Config::new(self.app.shared.config.raw())),
+        };
+        core.call_context(config, self.call(&base, source, owned), session, lifecycle)
+    }
+
+    fn call(&self, base: &Config, source: TriggerSource, owned: Owned<'_>) -> CallContext {
+        let layer = self.app.layer(base, source);
+        owned.iter().fold(layer, |layer, (key, value)| layer.owning(key, value.clone()))
+    }
+
+    /// The whole run. Fails with the first action that fails; the session is then as it was.
+    pub(crate) async fn run(
+        &self,
+        lifecycle: &str,
+        session: &Session,
+        agent: &Agent,
+        config: &Config,
+        owned: Owned<'_>,
+    ) -> Result<LifecycleRun> {
+        if lifecycle.is_empty() {
+            return Err(Error::bad_argument("the lifecycle name must be a non-empty string"));
+        }
+        let mut run = LifecycleRun { session: session.clone(), results: Vec::new() };
+        self.run_application(lifecycle, agent, config, owned, &mut run).await?;
+        let call = self.call(&agent.base, TriggerSource::Application, owned);
+        let core = self.app.core_of(agent);
+        let inner = core.execute_lifecycle_actions(&run.session, config, lifecycle, &call).await?;
+        run.session = inner.session;
+        run.results.extend(inner.results);
+        for record in &run.results {
+            warn_of_error(lifecycle, record);
+        }
+        Ok(run)
+    }
+
+    async fn run_application(
+        &self,
+        lifecycle: &str,
+        agent: &Agent,
+        config: &Config,
+        owned: Owned<'_>,
+        run: &mut LifecycleRun,
+    ) -> Result<()> {
+        if self.app.shared.applications.is_empty() {
+            return Ok(());
+        }
+        let id = run.session.id().to_owned();
+        let flow = self.app.flow.clone().unwrap_or_default();
+        let before = flow.set_current(&id, Some(run.session.clone()));
+        let done = self.run_entries(lifecycle, agent, config, owned, run, &flow).await;
+        flow.set_current(&id, before);
+        done
+    }
+
+    async fn run_entries(
+        &self,
+        lifecycle: &str,
+        agent: &Agent,
+        config: &Config,
+        owned: Owned<'_>,
+        run: &mut LifecycleRun,
+        flow: &crate::lock::Flow,
+    ) -> Result<()> {
+        let id = run.session.id().to_owned();
+        for entry in &self.app.shared.applications {
+            for action in self.actions_of(entry).await? {
+                if !action.runs_at(lifecycle) {
+                    continue;
+                }
+                let params = action.validate(&implied(&action, &id, &agent.id))?;
+                let cx = self.context(
+                    Some(agent),
+                    config,
+                    Some(&run.session),
+                    Some(lifecycle),
+                    TriggerSource::Application,
+                    owned,
+                );
+                let mut result = self.execute(entry, &action.id, params, &cx).await?;
+                // What the action saved, then what it patched.
+                if let Some(current) = flow.current(&id) {
+                    run.session = current;
+                }
+                if let Some(Value::Object(patch)) = result.session_metadata.take() {
+                    run.session = run.session.with_metadata_patch(&patch);
+                    flow.set_current(&id, Some(run.session.clone()));
+                }
+                run.results.push(ActionRecord {
+                    plugin: entry.plugin.name().to_owned(),
+                    action_id: action.id,
+                    action_owner: ActionOwner::Application,
+                    result: result.public,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a triggered action gets without anybody giving it: `session_id` and `agent_id`, where it
+/// declares them.
+fn implied(action: &ActionDefinition, session: &str, agent: &str) -> Map {
+    let values = [("session_id", session), ("agent_id", agent)];
+    let declared = values.into_iter().filter(|(name, _)| action.inputs.contains_key(*name));
+    declared.map(|(name, value)| (name.to_owned(), value.into())).collect()
+}
+
+fn warn_of_error(lifecycle: &str, record: &ActionRecord) {
+    let result = ActionResult { public: record.result.clone(), ..ActionResult::default() };
+    if result.status() == ActionStatus::Error {
+        let reason = record.result.get("error").or_else(|| record.result.get("message"));
+        tracing::warn!(
+            target: "orlop::app",
+            plugin = record.plugin,
+            action = record.action_id,
+            lifecycle,
+            reason = reason.map(ToString::to_string).unwrap_or_default(),
+            "an action reported an error"
+        );
+    }
+}

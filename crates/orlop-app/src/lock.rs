@@ -1,0 +1,289 @@
+//! Session locks: a lease in the store, kept alive while it is held, re-entrant within one flow.
+//!
+//! Flows of one process queue up in order; another process is waited for by asking again.
+
+use crate::scope::Scope;
+use crate::store::{Acquired, Lease, Store};
+use orlop_core::{Error, Result};
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+use tokio::sync::OwnedMutexGuard;
+use tokio::time::Instant;
+
+/// How long a lease lasts without being renewed.
+const LEASE: Duration = Duration::from_secs(15);
+
+/// How long to wait for a session that somebody else works on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wait {
+    /// Not at all: a busy session is a conflict.
+    No,
+    /// So long.
+    For(Duration),
+}
+
+impl Default for Wait {
+    fn default() -> Self {
+        Self::For(Duration::from_secs(30))
+    }
+}
+
+type Key = (Scope, String);
+
+/// Everything that takes locks in this process.
+pub(crate) struct Locks {
+    store: Arc<dyn Store>,
+    owner: String,
+    queues: Mutex<HashMap<Key, Weak<tokio::sync::Mutex<()>>>>,
+}
+
+/// One course of work: a request, an operation, and whatever plugins do inside of it. It holds
+/// each session at most once, however often it asks.
+#[derive(Clone, Default)]
+pub(crate) struct Flow(Arc<FlowState>);
+
+#[derive(Default)]
+struct FlowState {
+    held: Mutex<HashMap<String, Weak<Held>>>,
+    /// Sessions in the middle of a lifecycle run, as the run has them now.
+    current: Mutex<HashMap<String, orlop_core::Session>>,
+    /// Sessions whose saving is under way.
+    saving: Mutex<HashSet<String>>,
+}
+
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Flow {
+    fn held(&self, session: &str) -> Option<Arc<Held>> {
+        locked(&self.0.held).get(session).and_then(Weak::upgrade)
+    }
+
+    /// The session as the lifecycle run under way has it.
+    pub(crate) fn current(&self, session: &str) -> Option<orlop_core::Session> {
+        locked(&self.0.current).get(session).cloned()
+    }
+
+    /// Sets what [`current`](Self::current) gives, and gives what it was.
+    pub(crate) fn set_current(
+        &self,
+        session: &str,
+        value: Option<orlop_core::Session>,
+    ) -> Option<orlop_core::Session> {
+        let mut current = locked(&self.0.current);
+        match value {
+            Some(value) => current.insert(session.to_owned(), value),
+            None => current.remove(session),
+        }
+    }
+
+    /// Marks a session as being saved; `false` if it is already.
+    pub(crate) fn begin_saving(&self, session: &str) -> bool {
+        locked(&self.0.saving).insert(session.to_owned())
+    }
+
+    /// Takes the mark off.
+    pub(crate) fn end_saving(&self, session: &str) {
+        locked(&self.0.saving).remove(session);
+    }
+}
+
+/// The right to change a session, given back when the last holder of the flow drops it.
+#[derive(Clone)]
+pub struct SessionLock(Arc<Held>);
+
+struct Held {
+    lease: Lease,
+    lost: Arc<AtomicBool>,
+    store: Arc<dyn Store>,
+    scope: Scope,
+    runtime: tokio::runtime::Handle,
+    renewing: tokio::task::AbortHandle,
+    /// Taken out when the lease is given back, so that the next in line comes after that.
+    turn: Mutex<Option<OwnedMutexGuard<()>>>,
+    released: AtomicBool,
+}
+
+impl SessionLock {
+    /// The lease, for commits. Fails if it was lost in the meantime.
+    pub(crate) fn lease(&self) -> Result<Lease> {
+        if self.0.lost.load(Ordering::Relaxed) {
+            return Err(Error::conflict(format!(
+                "the lock on session \"{}\" was lost to another process; load the session and try again",
+                self.0.lease.session
+            )));
+        }
+        Ok(self.0.lease.clone())
+    }
+
+    /// The session.
+    pub fn session_id(&self) -> &str {
+        &self.0.lease.session
+    }
+
+    /// Gives the lock back and waits until it is free, unless the flow has other uses for it.
+    pub async fn release(self) {
+        if let Some(held) = Arc::into_inner(self.0) {
+            held.renewing.abort();
+            held.released.store(true, Ordering::Relaxed);
+            give_back(&held.store, &held.scope, &held.lease).await;
+            drop(locked(&held.turn).take());
+        }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.renewing.abort();
+        if self.released.load(Ordering::Relaxed) {
+            return;
+        }
+        let (store, scope, lease) = (self.store.clone(), self.scope.clone(), self.lease.clone());
+        let turn = locked(&self.turn).take();
+        self.runtime.spawn(async move {
+            give_back(&store, &scope, &lease).await;
+            drop(turn);
+        });
+    }
+}
+
+async fn give_back(store: &Arc<dyn Store>, scope: &Scope, lease: &Lease) {
+    if let Err(error) = store.release(scope, lease).await {
+        tracing::warn!(target: "orlop::app", %error, session = lease.session, "a lock was not given back; it ends by itself");
+    }
+}
+
+impl Locks {
+    pub(crate) fn new(store: Arc<dyn Store>) -> Self {
+        let owner = uuid::Uuid::new_v4().to_string();
+        Self { store, owner, queues: Mutex::default() }
+    }
+
+    /// Takes the lock on a session for `flow`, or shares the one it has.
+    pub(crate) async fn acquire(
+        &self,
+        scope: &Scope,
+        session: &str,
+        flow: &Flow,
+        wait: Wait,
+    ) -> Result<SessionLock> {
+        if let Some(held) = flow.held(session) {
+            return Ok(SessionLock(held));
+        }
+        let deadline = match wait {
+            Wait::No => None,
+            Wait::For(time) => Some(Instant::now() + time),
+        };
+        let turn = self.queue(scope, session, deadline).await?;
+        let lease = self.lease(scope, session, deadline).await?;
+        let lost = Arc::new(AtomicBool::new(false));
+        let renewing = renew(self.store.clone(), scope.clone(), lease.clone(), lost.clone());
+        let held = Arc::new(Held {
+            lease,
+            lost,
+            store: self.store.clone(),
+            scope: scope.clone(),
+            runtime: tokio::runtime::Handle::current(),
+            renewing,
+            turn: Mutex::new(Some(turn)),
+            released: AtomicBool::new(false),
+        });
+        locked(&flow.0.held).insert(session.to_owned(), Arc::downgrade(&held));
+        Ok(SessionLock(held))
+    }
+
+    /// Waits behind the flows of this process.
+    async fn queue(
+        &self,
+        scope: &Scope,
+        session: &str,
+        deadline: Option<Instant>,
+    ) -> Result<OwnedMutexGuard<()>> {
+        let queue = {
+            let mut queues = locked(&self.queues);
+            if queues.len() > 1024 {
+                queues.retain(|_, queue| queue.strong_count() > 0);
+            }
+            let key = (scope.clone(), session.to_owned());
+            let held = queues.entry(key).or_default();
+            held.upgrade().unwrap_or_else(|| {
+                let queue = Arc::new(tokio::sync::Mutex::new(()));
+                *held = Arc::downgrade(&queue);
+                queue
+            })
+        };
+        match deadline {
+            None => queue.try_lock_owned().map_err(|_| busy(session)),
+            Some(deadline) => tokio::time::timeout_at(deadline, queue.lock_owned())
+                .await
+                .map_err(|_| busy(session)),
+        }
+    }
+
+    /// Asks the store until it says yes or time is up.
+    async fn lease(
+        &self,
+        scope: &Scope,
+        session: &str,
+        deadline: Option<Instant>,
+    ) -> Result<Lease> {
+        // Each lease has an owner of its own: another flow of this process is another owner.
+        let owner = format!("{}/{}", self.owner, uuid::Uuid::new_v4());
+        let mut pause = Duration::from_millis(10);
+        loop {
+            match self.store.acquire(scope, session, &owner, LEASE).await? {
+                Acquired::Lease(lease) => return Ok(lease),
+                Acquired::Held { remaining, .. } => {
+                    let now = Instant::now();
+                    let Some(left) = deadline.and_then(|end| end.checked_duration_since(now))
+                    else {
+                        return Err(busy(session));
+                    };
+                    if left.is_zero() {
+                        return Err(busy(session));
+                    }
+                    let pause_now = pause.min(remaining.max(Duration::from_millis(1))).min(left);
+                    tokio::time::sleep(pause_now).await;
+                    pause = (pause * 2).min(Duration::from_millis(200));
+                }
+            }
+        }
+    }
+}
+
+fn busy(session: &str) -> Error {
+    Error::conflict(format!(
+        "session \"{session}\" is busy with another request; wait for it to end, or cancel it"
+    ))
+    .with_retryable(true)
+}
+
+/// Keeps a lease alive until it is aborted or the lease is lost.
+fn renew(
+    store: Arc<dyn Store>,
+    scope: Scope,
+    lease: Lease,
+    lost: Arc<AtomicBool>,
+) -> tokio::task::AbortHandle {
+    let task = tokio::spawn(async move {
+        let mut last = Instant::now();
+        loop {
+            tokio::time::sleep(LEASE / 3).await;
+            match store.renew(&scope, &lease, LEASE).await {
+                Ok(true) => last = Instant::now(),
+                Ok(false) => break lost.store(true, Ordering::Relaxed),
+                Err(error) if last.elapsed() > LEASE => {
+                    tracing::error!(target: "orlop::app", %error, session = lease.session, "a lock could not be kept");
+                    break lost.store(true, Ordering::Relaxed);
+                }
+                Err(error) => {
+                    tracing::warn!(target: "orlop::app", %error, session = lease.session, "a lock could not be renewed; trying again");
+                }
+            }
+        }
+    });
+    task.abort_handle()
+}

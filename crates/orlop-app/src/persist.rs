@@ -1,0 +1,218 @@
+//! From a session as a value to what has to be written of it, and back.
+
+use crate::lock::locked;
+use crate::scope::Scope;
+use crate::store::{NativeWrite, NewItem, Segment, SessionWrite};
+use orlop_core::types::SessionJson;
+use orlop_core::{Map, Message, NativeItem, Session, Value};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+/// A session as the store has it, at a revision.
+#[derive(Clone)]
+pub(crate) struct Known {
+    pub(crate) session: Session,
+    pub(crate) revision: u64,
+    /// The title that is stored, for those who derive one.
+    pub(crate) title: Option<String>,
+}
+
+/// Sessions this process has seen lately, so that a turn need not read what it wrote.
+#[derive(Default)]
+pub(crate) struct Recent(Mutex<HashMap<(Scope, String), (u64, Arc<Known>)>>);
+
+/// How many sessions are remembered.
+const RECENT: usize = 64;
+
+impl Recent {
+    pub(crate) fn get(&self, scope: &Scope, id: &str, revision: u64) -> Option<Arc<Known>> {
+        let mut recent = locked(&self.0);
+        let newest = recent.values().map(|(used, _)| *used).max().unwrap_or_default();
+        let (used, known) = recent.get_mut(&(scope.clone(), id.to_owned()))?;
+        *used = newest + 1;
+        (known.revision == revision).then(|| known.clone())
+    }
+
+    pub(crate) fn put(&self, scope: &Scope, known: Arc<Known>) {
+        let mut recent = locked(&self.0);
+        let newest = recent.values().map(|(used, _)| *used).max().unwrap_or_default();
+        let key = (scope.clone(), known.session.id().to_owned());
+        recent.insert(key, (newest + 1, known));
+        if recent.len() > RECENT
+            && let Some(oldest) =
+                recent.iter().min_by_key(|(_, (used, _))| *used).map(|(key, _)| key.clone())
+        {
+            recent.remove(&oldest);
+        }
+    }
+
+    pub(crate) fn forget(&self, scope: &Scope, id: &str) {
+        locked(&self.0).remove(&(scope.clone(), id.to_owned()));
+    }
+}
+
+/// What to write so that `known` becomes `session`; `None` if they are the same.
+pub(crate) fn update(known: &Known, session: &Session) -> Option<SessionWrite> {
+    let old = &known.session;
+    let mut write = SessionWrite { expected: known.revision, ..SessionWrite::default() };
+    write.messages = messages(old, session);
+    write.native = native(old, session);
+    if old.metadata() != session.metadata() {
+        write.metadata = Some(session.metadata().clone());
+    }
+    if old.agent_id() != session.agent_id() {
+        write.agent = session.agent_id().map(str::to_owned);
+    }
+    let title = title_of(session);
+    if title.is_some() && title != known.title {
+        write.title = title;
+    }
+    let same = write.messages.is_none()
+        && matches!(write.native, NativeWrite::Keep)
+        && write.metadata.is_none()
+        && write.agent.is_none()
+        && write.title.is_none();
+    (!same).then_some(write)
+}
+
+/// What to write for a new session; lists shared with the stored session `source` are not written
+/// again.
+pub(crate) fn create(session: &Session, source: Option<&Session>) -> SessionWrite {
+    let empty = Session::new("");
+    let base = source.unwrap_or(&empty);
+    SessionWrite {
+        expected: 0,
+        from: source.map(|source| source.id().to_owned()),
+        agent: session.agent_id().map(str::to_owned),
+        title: title_of(session),
+        metadata: Some(session.metadata().clone()),
+        messages: Some(segments(base.messages().iter(), session.messages().iter(), message_item)),
+        native: match (base.native(), session.native()) {
+            (_, None) => NativeWrite::Drop,
+            (_, Some(_)) => full_native(base, session),
+        },
+    }
+}
+
+fn messages(old: &Session, new: &Session) -> Option<Vec<Segment>> {
+    let segments = segments(old.messages().iter(), new.messages().iter(), message_item);
+    (!is_whole(&segments, old.messages().len())).then_some(segments)
+}
+
+fn native(old: &Session, new: &Session) -> NativeWrite {
+    if old.native() == new.native() && new.native().is_none() {
+        return NativeWrite::Keep;
+    }
+    let NativeWrite::Set { items, seal, format } = full_native(old, new) else {
+        return NativeWrite::Drop;
+    };
+    let stored = old.native().map_or(0, |native| native.items().len());
+    let items = items.filter(|items| !is_whole(items, stored) || old.native().is_none());
+    let (old_seal, old_format) = seal_of(old);
+    if items.is_none() && seal == old_seal && format == old_format {
+        return NativeWrite::Keep;
+    }
+    NativeWrite::Set { items, seal, format }
+}
+
+fn full_native(base: &Session, session: &Session) -> NativeWrite {
+    let Some(native) = session.native() else { return NativeWrite::Drop };
+    let none = orlop_core::Seq::new();
+    let stored = base.native().map_or(&none, |native| native.items());
+    let items = segments(stored.iter(), native.items().iter(), native_item);
+    let (seal, format) = seal_of(session);
+    NativeWrite::Set { items: Some(items), seal, format }
+}
+
+fn seal_of(session: &Session) -> (Option<String>, Option<String>) {
+    match session.native() {
+        Some(native) => (native.seal(), native.format().map(str::to_owned)),
+        None => (None, None),
+    }
+}
+
+fn is_whole(segments: &[Segment], len: usize) -> bool {
+    match segments {
+        [] => len == 0,
+        [Segment::Kept(range)] => *range == (0..len),
+        _ => false,
+    }
+}
+
+/// The new list told by what it shares with the old one at both ends.
+fn segments<'a, T: PartialEq + 'a>(
+    old: impl ExactSizeIterator<Item = &'a T> + DoubleEndedIterator + Clone,
+    new: impl ExactSizeIterator<Item = &'a T> + DoubleEndedIterator + Clone,
+    item: fn(&T) -> NewItem,
+) -> Vec<Segment> {
+    let (old_len, new_len) = (old.len(), new.len());
+    let prefix = old.clone().zip(new.clone()).take_while(|(a, b)| a == b).count();
+    let room = old_len.min(new_len) - prefix;
+    let suffix = match room {
+        0 => 0,
+        room => old.rev().zip(new.clone().rev()).take(room).take_while(|(a, b)| a == b).count(),
+    };
+    let mut segments = Vec::new();
+    if prefix > 0 {
+        segments.push(Segment::Kept(0..prefix));
+    }
+    let added = new_len - prefix - suffix;
+    if added > 0 {
+        segments.push(Segment::New(new.skip(prefix).take(added).map(item).collect()));
+    }
+    if suffix > 0 {
+        segments.push(Segment::Kept(old_len - suffix..old_len));
+    }
+    segments
+}
+
+fn message_item(message: &Message) -> NewItem {
+    let body = serde_json::to_string(message).unwrap_or_default();
+    NewItem { body, search: searchable(message) }
+}
+
+fn native_item(item: &NativeItem) -> NewItem {
+    NewItem { body: serde_json::to_string(item).unwrap_or_default(), search: String::new() }
+}
+
+/// The text a message is found by.
+fn searchable(message: &Message) -> String {
+    let parts = message.multipart_content().iter();
+    let texts = parts.filter_map(|part| part.get("text").and_then(Value::as_str));
+    let mut text = message.text().to_owned();
+    for part in texts {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.push_str(part);
+    }
+    text
+}
+
+/// How long a derived title may be, in characters.
+const TITLE: usize = 60;
+
+/// The title in the metadata, else the beginning of the first user message.
+pub(crate) fn title_of(session: &Session) -> Option<String> {
+    if let Some(title) = session.metadata().get("title").and_then(Value::as_str) {
+        return Some(title.to_owned());
+    }
+    let first =
+        session.messages().iter().find(|message| message.role() == orlop_core::Role::User)?;
+    let text = searchable(first);
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let title: String = words.chars().take(TITLE).collect();
+    let title = if words.chars().count() > TITLE { format!("{title}…") } else { title };
+    (!title.is_empty()).then_some(title)
+}
+
+/// The session in a stored form.
+pub(crate) fn restore(stored: SessionJson) -> Session {
+    Session::from_wire(stored)
+}
+
+/// Whether a session says that it is not to be stored.
+pub(crate) fn is_unstored(metadata: &Map) -> bool {
+    let marked = |key: &str| metadata.get(key).and_then(Value::as_bool) == Some(true);
+    marked("ephemeral") || marked("side")
+}

@@ -1,0 +1,156 @@
+//! The plugins an application is made of, and the core each agent gets of them.
+
+use crate::config::Schema;
+use orlop_core::{
+    ApplicationPlugin, Config, Core, Error, Extension, Feature, HostPlugin, Manifest, ModelCache,
+    Provider, Result, Tool, Value,
+};
+use std::sync::Arc;
+
+/// Plugins in registration order. Every agent's core has all providers, extensions and features;
+/// its `tools` say which tool plugins it has (all, if it does not say).
+#[derive(Clone, Default)]
+pub struct Plugins {
+    providers: Vec<(Arc<dyn Provider>, Vec<Arc<dyn Extension>>)>,
+    features: Vec<Arc<dyn Feature>>,
+    tools: Vec<Arc<dyn Tool>>,
+    pub(crate) applications: Vec<Arc<dyn ApplicationPlugin>>,
+    pub(crate) hosts: Vec<Arc<dyn HostPlugin>>,
+}
+
+impl Plugins {
+    /// No plugins.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// With a provider and its extensions.
+    pub fn provider(
+        mut self,
+        provider: Arc<dyn Provider>,
+        extensions: Vec<Arc<dyn Extension>>,
+    ) -> Self {
+        self.providers.push((provider, extensions));
+        self
+    }
+
+    /// With a feature.
+    pub fn feature(mut self, feature: Arc<dyn Feature>) -> Self {
+        self.features.push(feature);
+        self
+    }
+
+    /// With a tool plugin.
+    pub fn tool(mut self, tool: Arc<dyn Tool>) -> Self {
+        self.tools.push(tool);
+        self
+    }
+
+    /// With an application plugin.
+    pub fn application(mut self, plugin: Arc<dyn ApplicationPlugin>) -> Self {
+        self.applications.push(plugin);
+        self
+    }
+
+    /// With a host plugin.
+    pub fn host(mut self, plugin: Arc<dyn HostPlugin>) -> Self {
+        self.hosts.push(plugin);
+        self
+    }
+
+    /// The names of the providers.
+    pub fn provider_names(&self) -> Vec<String> {
+        self.providers.iter().map(|(provider, _)| provider.manifest().name).collect()
+    }
+
+    /// The manifests of all plugins, kind by kind.
+    pub fn manifests(&self) -> Vec<(&'static str, Manifest)> {
+        let mut all = Vec::new();
+        for (provider, extensions) in &self.providers {
+            all.push(("provider", provider.manifest()));
+            all.extend(extensions.iter().map(|plugin| ("extension", plugin.manifest())));
+        }
+        all.extend(self.features.iter().map(|plugin| ("feature", plugin.manifest())));
+        all.extend(self.tools.iter().map(|plugin| ("tool", plugin.manifest())));
+        all.extend(self.applications.iter().map(|plugin| ("application", plugin.manifest())));
+        all.extend(self.hosts.iter().map(|plugin| ("host", plugin.manifest())));
+        all
+    }
+
+    /// What these plugins make of a configuration file.
+    pub fn schema(&self) -> Schema {
+        let named = |kind: &str| {
+            let manifests = self.manifests().into_iter();
+            let found = manifests.filter(|(held, _)| *held == kind);
+            found.map(|(_, manifest)| manifest.name).collect::<Vec<_>>()
+        };
+        let sections = self
+            .manifests()
+            .into_iter()
+            .map(|(_, manifest)| (manifest.name, manifest.config_schema));
+        Schema::new(sections.collect())
+            .providers(named("provider"))
+            .tools(named("tool"))
+            .hosts(named("host"))
+    }
+
+    /// The core of an agent with this configuration.
+    pub(crate) fn core_for(
+        &self,
+        agent: &str,
+        config: &Config,
+        models: ModelCache,
+    ) -> Result<Core> {
+        let mut core = Core::with_model_cache(models);
+        for (provider, extensions) in &self.providers {
+            core.register_provider(provider.clone(), extensions.clone())?;
+        }
+        for feature in &self.features {
+            core.register_feature(feature.clone())?;
+        }
+        let wanted = wanted_tools(agent, config)?;
+        for tool in &self.tools {
+            let name = tool.manifest().name;
+            if wanted.as_ref().is_none_or(|wanted| wanted.contains(&name)) {
+                core.register_tool(tool.clone())?;
+            }
+        }
+        self.check(agent, config, wanted)?;
+        Ok(core)
+    }
+
+    fn check(&self, agent: &str, config: &Config, wanted: Option<Vec<String>>) -> Result<()> {
+        let unknown = |key: &str, what: &str, name: &str, known: Vec<String>| {
+            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+            Err(Error::bad_argument(format!(
+                "agents.{agent}.{key}: there is no {what} \"{name}\"; known: {known}"
+            )))
+        };
+        match config.text("provider") {
+            Some(name) if !self.provider_names().iter().any(|known| known == name) => {
+                return unknown("provider", "provider", name, self.provider_names());
+            }
+            _ => {}
+        }
+        let tools: Vec<String> = self.tools.iter().map(|tool| tool.manifest().name).collect();
+        match wanted.unwrap_or_default().into_iter().find(|name| !tools.contains(name)) {
+            Some(name) => unknown("tools", "tool plugin", &name, tools),
+            None => Ok(()),
+        }
+    }
+}
+
+fn wanted_tools(agent: &str, config: &Config) -> Result<Option<Vec<String>>> {
+    let wrong = || {
+        Error::wrong_type(format!("agents.{agent}.tools must be a list of names of tool plugins"))
+    };
+    match config.get("tools") {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::Array(names)) => names
+            .iter()
+            .map(|name| name.as_str().map(str::to_owned).ok_or_else(wrong))
+            .collect::<Result<_>>()
+            .map(Some),
+        Some(_) => Err(wrong()),
+    }
+}

@@ -1,0 +1,561 @@
+//! Operations on stored sessions. Each mutating one holds the session's lock, runs the lifecycles
+//! that belong to it, and is durable when it returns.
+
+use crate::application::{Application, Loaded, Step};
+use crate::lock::{SessionLock, Wait};
+use crate::persist;
+use crate::scope::check_id;
+use crate::store::{Head, Hit, ListQuery, NewEvent};
+use crate::time::{now, rfc3339};
+use orlop_core::hooks::Hook;
+use orlop_core::types::app_event::EventKind;
+use orlop_core::types::app_event::SessionState;
+use orlop_core::{
+    Error, Map, Message, NewMessage, Place, Result, Session, Slice, TriggerSource, Value, lifecycle,
+};
+use serde::Serialize;
+
+/// What to make a session of.
+#[derive(Debug, Clone, Default)]
+pub struct NewSession {
+    /// The agent; the default one if it is not said.
+    pub agent: Option<String>,
+    /// The id; a fresh one if it is not said.
+    pub id: Option<String>,
+    /// Metadata to begin with.
+    pub metadata: Map,
+}
+
+/// A session in a list.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Summary {
+    /// The session.
+    pub session_id: String,
+    /// Its agent.
+    pub agent_id: Option<String>,
+    /// Its title.
+    pub title: Option<String>,
+    /// When it was first stored, RFC 3339.
+    pub created_at: String,
+    /// When it last changed, RFC 3339.
+    pub updated_at: String,
+    /// Grows with every change.
+    pub revision: u64,
+    /// How many messages it has.
+    pub message_count: usize,
+    /// What plugins add, each under its name.
+    #[serde(flatten)]
+    pub plugins: Map,
+}
+
+impl From<Head> for Summary {
+    fn from(head: Head) -> Self {
+        Self {
+            session_id: head.id,
+            agent_id: head.agent,
+            title: head.title,
+            created_at: rfc3339(head.created),
+            updated_at: rfc3339(head.updated),
+            revision: head.revision,
+            message_count: head.message_count,
+            plugins: Map::new(),
+        }
+    }
+}
+
+/// A page of a list of sessions.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Summaries {
+    /// The sessions, most recently changed first.
+    pub sessions: Vec<Summary>,
+    /// Where the next page begins.
+    pub next: Option<String>,
+}
+
+impl Application {
+    /// Makes a session for an agent without storing it.
+    pub async fn create_ephemeral_session(&self, new: NewSession) -> Result<Loaded> {
+        let app = self.in_flow();
+        let (agent, session) = app.make(new, true).await?;
+        Ok(app.loaded(&agent, session))
+    }
+
+    /// Makes a session for an agent and stores it.
+    pub async fn create_session(&self, new: NewSession) -> Result<Loaded> {
+        let app = self.in_flow().changing("create a session")?;
+        let id = new.id.clone().unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
+        let lock = app.lock(&id, Wait::default()).await?;
+        if app.shared.store.head(&app.scope, &id).await?.is_some() {
+            return Err(Error::conflict(format!(
+                "there is a session \"{id}\" already; choose another id"
+            )));
+        }
+        let (agent, session) = app.make(NewSession { id: Some(id), ..new }, false).await?;
+        let created = |agent_id: Option<&str>| EventKind::SessionCreated {
+            agent_id: agent_id.map(str::to_owned),
+            forked_from: None,
+        };
+        let session = app.save_locked(&lock, session, created).await?;
+        lock.release().await;
+        Ok(app.loaded(&agent, session))
+    }
+
+    async fn make(
+        &self,
+        new: NewSession,
+        ephemeral: bool,
+    ) -> Result<(std::sync::Arc<crate::application::Agent>, Session)> {
+        let NewSession { agent, id, metadata } = new;
+        let agent = match agent {
+            Some(agent) => self.shared.agent(&agent)?,
+            None => self.shared.agent(&self.shared.config.default_agent()?)?,
+        };
+        if let Some(id) = &id {
+            check_id("session", id)?;
+        }
+        let mut metadata = metadata;
+        metadata.insert("agent_id".to_owned(), agent.id.clone().into());
+        if ephemeral {
+            metadata.insert("ephemeral".to_owned(), true.into());
+        }
+        let session = agent.core.create_session(id.as_deref()).with_metadata_patch(&metadata);
+        let config = self.effective(&agent, &session, &[]);
+        let run =
+            self.hooked().run(lifecycle::SESSION_CREATE, &session, &agent, &config, &[]).await?;
+        Ok((agent, run.session))
+    }
+
+    /// The settings for a request of a session: those of its agent, under the session's own
+    /// overrides, under `overrides` in their order.
+    pub(crate) fn effective(
+        &self,
+        agent: &crate::application::Agent,
+        session: &Session,
+        overrides: &[&Map],
+    ) -> orlop_core::Config {
+        let own = session.overrides();
+        let layers: Vec<&Map> = own.into_iter().chain(overrides.iter().copied()).collect();
+        match layers.iter().all(|layer| layer.is_empty()) {
+            true => agent.config.clone(),
+            false => crate::config::resolve_request_config(&agent.config, &layers),
+        }
+    }
+
+    /// A stored session with the core and the settings of its agent; `None` if there is none. Runs
+    /// no lifecycle.
+    pub async fn load_session(&self, id: &str) -> Result<Option<Loaded>> {
+        check_id("session", id)?;
+        if let Some(current) = self.flow.as_ref().and_then(|flow| flow.current(id)) {
+            return Ok(Some(self.loaded(&*self.agent_of(&current)?, current)));
+        }
+        let Some(known) = self.known(id).await? else { return Ok(None) };
+        let agent = self.agent_of(&known.session)?;
+        Ok(Some(self.loaded(&agent, known.session.clone())))
+    }
+
+    /// A stored session; one that does not exist is not found.
+    pub async fn session(&self, id: &str) -> Result<Loaded> {
+        self.load_session(id).await?.ok_or_else(|| not_found(id))
+    }
+
+    /// Stores a session. Inside of a lifecycle run on the same session it becomes the run's
+    /// current one, and is stored with it.
+    pub async fn save_session(&self, session: &Session) -> Result<Session> {
+        check_id("session", session.id())?;
+        if self.read_only {
+            tracing::warn!(target: "orlop::app", session = session.id(), "saving a session is ignored here");
+            return Ok(session.clone());
+        }
+        let app = self.in_flow();
+        let id = session.id();
+        let in_run = app.flow.as_ref().is_some_and(|flow| flow.current(id).is_some());
+        if in_run && let Some(flow) = &app.flow {
+            flow.set_current(id, Some(session.clone()));
+            if app.shared.store.head(&app.scope, id).await?.is_none() {
+                return Ok(session.clone());
+            }
+        }
+        let lock = app.lock(id, Wait::default()).await?;
+        let saved = app.save_locked(&lock, session.clone(), |_| updated("save")).await?;
+        lock.release().await;
+        Ok(saved)
+    }
+
+    /// Runs `session_save_prepare`, unless that is where this save comes from, and writes.
+    pub(crate) async fn save_locked(
+        &self,
+        lock: &SessionLock,
+        session: Session,
+        event: impl FnOnce(Option<&str>) -> EventKind,
+    ) -> Result<Session> {
+        self.save_as(lock, session, Step::default(), event).await
+    }
+
+    pub(crate) async fn save_as(
+        &self,
+        lock: &SessionLock,
+        session: Session,
+        step: Step,
+        event: impl FnOnce(Option<&str>) -> EventKind,
+    ) -> Result<Session> {
+        let session = self.prepared_for_saving(session).await?;
+        let event = event(session.agent_id());
+        let mut events = step.events;
+        events.push(event);
+        self.write(lock, Step { session: Some(session.clone()), events, ..step }).await?;
+        Ok(session)
+    }
+
+    /// The session after `session_save_prepare`.
+    pub(crate) async fn prepared_for_saving(&self, session: Session) -> Result<Session> {
+        let flow = self.flow.clone().unwrap_or_default();
+        if !flow.begin_saving(session.id()) {
+            return Ok(session);
+        }
+        let prepared = async {
+            let agent = self.agent_of(&session)?;
+            let config = self.effective(&agent, &session, &[]);
+            let name = lifecycle::SESSION_SAVE_PREPARE;
+            self.hooked().run(name, &session, &agent, &config, &[]).await
+        };
+        let prepared = prepared.await;
+        flow.end_saving(session.id());
+        Ok(prepared?.session)
+    }
+
+    /// Sessions with summaries. Actions of application plugins at `session_list` may add to them.
+    pub async fn list_sessions(&self, query: &ListQuery) -> Result<Summaries> {
+        let page = self.shared.store.list(&self.scope, query).await?;
+        let mut sessions: Vec<Summary> = page.heads.into_iter().map(Summary::from).collect();
+        self.add_plugin_summaries(&mut sessions).await?;
+        Ok(Summaries { sessions, next: page.next })
+    }
+
+    async fn add_plugin_summaries(&self, sessions: &mut [Summary]) -> Result<()> {
+        if self.shared.applications.is_empty() {
+            return Ok(());
+        }
+        let app = Self { read_only: true, ..self.begin() };
+        let ids: Vec<&str> = sessions.iter().map(|summary| summary.session_id.as_str()).collect();
+        let params = Map::from_iter([("session_ids".to_owned(), ids.into())]);
+        let summaries = serde_json::to_value(&*sessions).unwrap_or_default();
+        let told = app.telling(Map::from_iter([("summaries".to_owned(), summaries)]));
+        for entry in &app.shared.applications {
+            for action in app.hooked().actions_of(entry).await? {
+                if !action.runs_at(lifecycle::SESSION_LIST) {
+                    continue;
+                }
+                let cx = told.hooked().context(
+                    None,
+                    &orlop_core::Config::empty(),
+                    None,
+                    Some(lifecycle::SESSION_LIST),
+                    TriggerSource::Server,
+                    &[],
+                );
+                let plugin = entry.plugin.name();
+                let ran = async {
+                    let params = action.validate(&params)?;
+                    app.hooked().execute(entry, &action.id, params, &cx).await
+                };
+                match ran.await {
+                    Ok(result) => {
+                        for key in ["mutations", "session_metadata"] {
+                            if result.public.contains_key(key)
+                                || (key == "session_metadata" && result.session_metadata.is_some())
+                            {
+                                tracing::warn!(target: "orlop::app", plugin, key, "changes of sessions are ignored when sessions are listed");
+                            }
+                        }
+                        add_summaries(sessions, plugin, &result.public);
+                    }
+                    // A list without a plugin's column is better than no list.
+                    Err(error) => {
+                        tracing::warn!(target: "orlop::app", plugin, hook = Hook::ApplicationExecuteAction.name(), %error, "a plugin could not add to the list of sessions");
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Sessions in whose messages all words of `text` occur, best first.
+    pub async fn search_sessions(&self, text: &str, limit: usize) -> Result<Vec<Hit>> {
+        self.shared.store.search(&self.scope, text, limit).await
+    }
+
+    /// Forks a session up to `upto` messages (all, if it is not said) under a new id.
+    pub async fn fork_session(
+        &self,
+        id: &str,
+        upto: Option<i64>,
+        new_id: Option<&str>,
+    ) -> Result<Loaded> {
+        let app = self.in_flow().changing("fork a session")?;
+        let source_lock = app.lock(id, Wait::default()).await?;
+        let source = app.known(id).await?.ok_or_else(|| not_found(id))?;
+        let agent = app.agent_of(&source.session)?;
+        let new_id = new_id.map_or_else(|| uuid::Uuid::new_v4().to_string(), str::to_owned);
+        check_id("session", &new_id)?;
+        if app.shared.store.head(&app.scope, &new_id).await?.is_some() {
+            return Err(Error::conflict(format!(
+                "there is a session \"{new_id}\" already; choose another id"
+            )));
+        }
+        let core = app.core_of(&agent);
+        let config = app.effective(&agent, &source.session, &[]);
+        let fork = match upto {
+            Some(upto) => {
+                core.fork_session(&source.session, upto, Some(&new_id), Some(&config)).await
+            }
+            None => source.session.with_id(new_id.clone()),
+        };
+        let lock = app.lock(&new_id, Wait::default()).await?;
+        let owned = [("original_session", source.session.to_json())];
+        let run = app.hooked().run(lifecycle::SESSION_FORK, &fork, &agent, &config, &owned).await?;
+        let step = Step { fork_of: Some(source.session.clone()), ..Step::default() };
+        let forked_from = Some(id.to_owned());
+        let fork = app
+            .save_as(&lock, run.session, step, |agent| EventKind::SessionCreated {
+                agent_id: agent.map(str::to_owned),
+                forked_from,
+            })
+            .await?;
+        lock.release().await;
+        source_lock.release().await;
+        Ok(app.loaded(&agent, fork))
+    }
+
+    /// Keeps the messages that `slice` selects and removes the others.
+    pub async fn slice_session(&self, id: &str, slice: Slice) -> Result<Session> {
+        self.edit(id, "slice", async |app, loaded| {
+            let config = app.effective(&*app.agent_of(&loaded.session)?, &loaded.session, &[]);
+            Ok(loaded.core.slice_session(&loaded.session, slice, Some(&config)).await)
+        })
+        .await
+    }
+
+    /// Adds a message; `after_index` is as on the wire (`None` at the end, -1 at the start).
+    pub async fn add_message(
+        &self,
+        id: &str,
+        message: Message,
+        after_index: Option<i64>,
+    ) -> Result<Session> {
+        self.edit(id, "add", async |app, loaded| {
+            let config = app.effective(&*app.agent_of(&loaded.session)?, &loaded.session, &[]);
+            let place = Place::from_after_index(after_index, loaded.session.messages().len())?;
+            let new = NewMessage::from(message).at(place);
+            loaded.core.add_message(&loaded.session, new, &config).await
+        })
+        .await
+    }
+
+    /// Replaces the content of a message.
+    pub async fn modify_message(&self, id: &str, index: i64, content: Value) -> Result<Session> {
+        self.edit(id, "modify", async |app, loaded| {
+            let config = app.effective(&*app.agent_of(&loaded.session)?, &loaded.session, &[]);
+            let context = app.layer(&config, TriggerSource::Application);
+            loaded.core.modify_message(&loaded.session, index, content, &config, &context).await
+        })
+        .await
+    }
+
+    /// Appends the messages of another stored session.
+    pub async fn join_session(&self, id: &str, other: &str) -> Result<Session> {
+        let other = self.session(other).await?.session;
+        self.edit(id, "join", async |app, loaded| {
+            let config = app.effective(&*app.agent_of(&loaded.session)?, &loaded.session, &[]);
+            let joined = loaded.core.join_sessions(&loaded.session, &other, Some(&config)).await?;
+            Ok(joined.with_id(id))
+        })
+        .await
+    }
+
+    /// Lays a patch over a session's metadata: keys are replaced, `overrides` merges key by key.
+    pub async fn patch_session(&self, id: &str, patch: Map) -> Result<Session> {
+        if patch.contains_key("agent_id") {
+            return Err(Error::bad_argument(
+                "agent_id is not changed by a patch; switch the agent instead",
+            ));
+        }
+        self.edit(id, "metadata", async |_, loaded| Ok(loaded.session.with_metadata_patch(&patch)))
+            .await
+    }
+
+    async fn edit(
+        &self,
+        id: &str,
+        change: &str,
+        edit: impl AsyncFnOnce(&Application, Loaded) -> Result<Session>,
+    ) -> Result<Session> {
+        let app = self.in_flow().changing("change a session")?;
+        let lock = app.lock(id, Wait::default()).await?;
+        let loaded = app.session(id).await?;
+        let session = edit(&app, loaded).await?;
+        let session = app.save_locked(&lock, session, |_| updated(change)).await?;
+        lock.release().await;
+        Ok(session)
+    }
+
+    /// A session as text in the format `json`.
+    pub async fn export_session(&self, id: &str, format: &str) -> Result<String> {
+        self.session(id).await?.session.export(format)
+    }
+
+    /// Stores a session from text, under its own id or another. One that exists is a conflict.
+    pub async fn import_session(
+        &self,
+        text: &str,
+        format: &str,
+        id: Option<&str>,
+    ) -> Result<Session> {
+        let app = self.in_flow().changing("import a session")?;
+        let session = Session::import(text, format)?;
+        let session = match id {
+            Some(id) => session.with_id(id),
+            None => session,
+        };
+        let agent = match session.agent_id() {
+            Some(agent) if app.shared.config.agents().contains(&agent) => agent.to_owned(),
+            _ => app.shared.config.default_agent()?,
+        };
+        let session =
+            session.with_metadata_patch(&Map::from_iter([("agent_id".to_owned(), agent.into())]));
+        let lock = app.lock(session.id(), Wait::default()).await?;
+        if app.shared.store.head(&app.scope, session.id()).await?.is_some() {
+            return Err(Error::conflict(format!(
+                "there is a session \"{}\" already; import under another id",
+                session.id()
+            )));
+        }
+        let session = app
+            .save_locked(&lock, session, |agent| EventKind::SessionCreated {
+                agent_id: agent.map(str::to_owned),
+                forked_from: None,
+            })
+            .await?;
+        lock.release().await;
+        Ok(session)
+    }
+
+    /// Deletes a session with its turns, events, plugin state and assets.
+    pub async fn delete_session(&self, id: &str, reason: Option<&str>) -> Result<()> {
+        let app = self.in_flow().changing("delete a session")?;
+        let lock = app.lock(id, Wait::default()).await?;
+        let known = app.known(id).await?.ok_or_else(|| not_found(id))?;
+        let agent = app.agent_of(&known.session).or_else(|_| {
+            // The agent may be gone from the configuration; its sessions can still be deleted.
+            app.shared.agent(&app.shared.config.default_agent()?)
+        })?;
+        let config = app.effective(&agent, &known.session, &[]);
+        let owned: Vec<_> =
+            reason.map(|reason| ("delete_reason", Value::from(reason))).into_iter().collect();
+        let name = lifecycle::SESSION_DELETE_PREPARE;
+        app.hooked().run(name, &known.session, &agent, &config, &owned).await?;
+        let assets = app.shared.store.assets(&app.scope, Some(id)).await?;
+        let event = NewEvent {
+            session: Some(id.to_owned()),
+            request: None,
+            at: now(),
+            kind: EventKind::SessionDeleted {},
+        };
+        let deleted =
+            app.shared.store.delete(&app.scope, &lock.lease()?, vec![event.clone()]).await?;
+        app.shared.recent.forget(&app.scope, id);
+        if let Some(files) = &app.shared.assets {
+            let ids: Vec<String> = assets.into_iter().map(|asset| asset.id).collect();
+            if let Err(error) = files.delete_async(&app.scope, ids).await {
+                tracing::warn!(target: "orlop::app", session = id, %error, "files of a deleted session are left");
+            }
+        }
+        if let Some(committed) = deleted {
+            app.tell(vec![event], committed.numbers.first);
+        }
+        lock.release().await;
+        Ok(())
+    }
+
+    /// A session with another agent: the new agent's core and settings, and the session with its
+    /// id in it. Stores nothing. With `lifecycles` the switch is prepared and told of.
+    pub async fn update_agent(
+        &self,
+        agent_id: &str,
+        session: &Session,
+        lifecycles: bool,
+    ) -> Result<Loaded> {
+        let app = self.in_flow();
+        let next = app.shared.agent(agent_id)?;
+        let previous = app.agent_of(session)?;
+        let owned = [
+            ("previous_agent_id", Value::from(previous.id.clone())),
+            ("next_agent_id", Value::from(next.id.clone())),
+        ];
+        let mut session = session.clone();
+        if lifecycles {
+            let config = app.effective(&previous, &session, &[]);
+            let name = lifecycle::AGENT_SWITCH_PREPARE;
+            session = app.hooked().run(name, &session, &previous, &config, &owned).await?.session;
+        }
+        let patch = Map::from_iter([("agent_id".to_owned(), next.id.clone().into())]);
+        session = session.with_metadata_patch(&patch);
+        if lifecycles {
+            let config = app.effective(&next, &session, &[]);
+            let name = lifecycle::AGENT_SWITCH_COMPLETE;
+            session = app.hooked().run(name, &session, &next, &config, &owned).await?.session;
+        }
+        Ok(app.loaded(&next, session))
+    }
+
+    /// Switches a stored session to another agent, and stores it.
+    pub async fn switch_agent(&self, id: &str, agent_id: &str) -> Result<Loaded> {
+        let app = self.in_flow().changing("switch an agent")?;
+        let lock = app.lock(id, Wait::default()).await?;
+        let loaded = app.session(id).await?;
+        let previous = loaded.session.agent_id().map(str::to_owned);
+        let switched = app.update_agent(agent_id, &loaded.session, true).await?;
+        let event = |_: Option<&str>| EventKind::AgentSwitched {
+            previous_agent_id: previous,
+            next_agent_id: agent_id.to_owned(),
+        };
+        let session = app.save_locked(&lock, switched.session, event).await?;
+        lock.release().await;
+        Ok(Loaded { session, ..switched })
+    }
+
+    /// This handle, or an error if it may not change anything.
+    fn changing(self, what: &str) -> Result<Self> {
+        match self.read_only {
+            true => Err(Error::bad_state(format!("this is no place to {what}"))),
+            false => Ok(self),
+        }
+    }
+}
+
+pub(crate) fn not_found(id: &str) -> Error {
+    Error::not_found(format!(
+        "there is no session \"{id}\"; `orlop session list` shows those there are"
+    ))
+}
+
+pub(crate) fn updated(change: &str) -> EventKind {
+    EventKind::SessionUpdated { session: SessionState::default(), change: change.to_owned() }
+}
+
+/// Puts what a plugin said of sessions under its name.
+fn add_summaries(sessions: &mut [Summary], plugin: &str, result: &Map) {
+    let Some(Value::Object(said)) = result.get("session_summaries") else { return };
+    for summary in sessions {
+        if let Some(Value::Object(fields)) = said.get(&summary.session_id) {
+            let held = summary.plugins.entry(plugin).or_insert_with(|| Map::new().into());
+            if let Value::Object(held) = held {
+                held.extend(fields.clone());
+            }
+        }
+    }
+}
+
+/// Whether a request on a session is to be stored.
+pub(crate) fn is_stored(session: &Session, known: bool, persist: Option<bool>) -> bool {
+    persist.unwrap_or(known && !persist::is_unstored(session.metadata()))
+}

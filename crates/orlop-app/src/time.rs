@@ -1,0 +1,34 @@
+//! Time as the application tells it.
+
+use futures::future::{BoxFuture, FutureExt};
+use orlop_core::hooks::Timer;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Milliseconds since 1970.
+pub(crate) fn now_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// A moment in RFC 3339, in UTC.
+///
+/// ```
+/// assert_eq!(orlop_app::rfc3339(0), "1970-01-01T00:00:00Z");
+/// ```
+pub fn rfc3339(ms: i64) -> String {
+    jiff::Timestamp::from_millisecond(ms).map(|time| time.to_string()).unwrap_or_default()
+}
+
+/// Now, in RFC 3339.
+pub(crate) fn now() -> String {
+    rfc3339(now_ms())
+}
+
+/// The time limits of hooks, measured by the runtime.
+pub(crate) struct RuntimeTimer;
+
+impl Timer for RuntimeTimer {
+    fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
+        tokio::time::sleep(duration).boxed()
+    }
+}

@@ -1,0 +1,111 @@
+//! The trace of a request: which hook of which plugin ran, how long, and what it changed.
+
+use crate::lock::locked;
+use orlop_core::hooks::{Hook, HookEvent, Observer};
+use orlop_core::{Map, Value};
+use serde_json::json;
+use std::sync::Mutex;
+use std::time::Instant;
+
+/// How much of an outcome is kept, in bytes of JSON.
+const KEPT: usize = 2_048;
+
+/// Collects what hooks do while a request runs.
+pub(crate) struct Tracer {
+    began: Instant,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    open: Vec<Open>,
+    done: Vec<Map>,
+}
+
+struct Open {
+    plugin: String,
+    hook: Hook,
+    at: Instant,
+}
+
+impl Tracer {
+    pub(crate) fn new() -> Self {
+        Self { began: Instant::now(), state: Mutex::default() }
+    }
+
+    /// What has been collected since the last time.
+    pub(crate) fn take(&self) -> Vec<Map> {
+        std::mem::take(&mut locked(&self.state).done)
+    }
+
+    /// Adds something that is no hook of the table: a model call, a tool run, a lifecycle.
+    pub(crate) fn note(&self, what: &str, detail: Value, at: Instant, outcome: &str) {
+        let entry = json!({
+            "kind": what,
+            "detail": detail,
+            "start_us": micros(at - self.began),
+            "duration_us": micros(at.elapsed()),
+            "outcome": outcome,
+        });
+        if let Value::Object(entry) = entry {
+            locked(&self.state).done.push(entry);
+        }
+    }
+}
+
+fn micros(time: std::time::Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
+impl Observer for Tracer {
+    fn hook(&self, plugin: &str, hook: Hook, event: HookEvent<'_>) {
+        let mut state = locked(&self.state);
+        if let HookEvent::Started = event {
+            state.open.push(Open { plugin: plugin.to_owned(), hook, at: Instant::now() });
+            return;
+        }
+        let place = state.open.iter().rposition(|open| open.plugin == plugin && open.hook == hook);
+        let at = place.map_or_else(Instant::now, |place| state.open.swap_remove(place).at);
+        let (outcome, changed) = match event {
+            HookEvent::Failed(error) => ("error", json!(error.to_string())),
+            HookEvent::Answered(value) => ("ok", summary(value)),
+            HookEvent::Started => return,
+        };
+        let spec = hook.spec();
+        let entry = json!({
+            "kind": "hook",
+            "plugin": plugin,
+            "plugin_kind": spec.kind.as_str(),
+            "hook": spec.name,
+            "start_us": micros(at - self.began),
+            "duration_us": micros(at.elapsed()),
+            "outcome": outcome,
+            "change": changed,
+        });
+        if let Value::Object(entry) = entry {
+            state.done.push(entry);
+        }
+    }
+}
+
+/// What a hook changed, short: the outcome itself, or how large it is.
+fn summary(value: Value) -> Value {
+    let nothing = match &value {
+        Value::Null => true,
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.values().all(|value| {
+            value.is_null() || value == "keep" || value.as_array().is_some_and(Vec::is_empty)
+        }),
+        Value::String(text) => text.is_empty() || text == "keep" || text == "allow",
+        _ => false,
+    };
+    if nothing {
+        return Value::Null;
+    }
+    let text = value.to_string();
+    if text.len() <= KEPT {
+        return value;
+    }
+    let end = (0..=KEPT).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    json!({ "bytes": text.len(), "begins": text[..end] })
+}

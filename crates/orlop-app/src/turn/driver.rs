@@ -1,0 +1,363 @@
+//! Does what the machine says: each new state is durable before it is acted upon.
+
+use super::machine::{Effect, Input, Next, Outcome, Turn};
+use super::{Approval, Control, Decision, FRAGMENTS};
+use crate::application::{Agent, Application, Step};
+use crate::hub::Feed;
+use crate::lock::{SessionLock, locked};
+use crate::time::now;
+use futures::stream::{FuturesUnordered, StreamExt};
+use orlop_core::types::ActionRecord;
+use orlop_core::types::app_event::{Event, EventKind, SessionState};
+use orlop_core::{
+    CancelToken, Cancellation, Config, Error, Message, NewMessage, Result, Session, Value,
+    lifecycle,
+};
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc;
+
+/// How often messages left in the store are looked for.
+const SIGNALS: Duration = Duration::from_secs(1);
+
+/// One turn, and everything it needs to run.
+pub(crate) struct Driver {
+    pub(super) app: Application,
+    pub(super) lock: SessionLock,
+    pub(super) agent: Arc<Agent>,
+    pub(super) config: Config,
+    pub(super) turn: Turn,
+    pub(super) session: Session,
+    pub(super) request: String,
+    pub(super) persist: bool,
+    pub(super) approval: Approval,
+    pub(super) cancel: CancelToken,
+    pub(super) feed: Option<Arc<Feed>>,
+    pub(super) inbox: Option<mpsc::UnboundedReceiver<Control>>,
+    /// What is to be done.
+    pub(super) next: Next,
+    pub(super) tools: FuturesUnordered<super::tools::Running>,
+    /// Numbers for fragments.
+    numbers: Range<u64>,
+}
+
+impl Driver {
+    #[expect(clippy::too_many_arguments, reason = "a turn is made of all of these, in one place")]
+    pub(super) fn new(
+        app: Application,
+        lock: SessionLock,
+        agent: Arc<Agent>,
+        config: Config,
+        turn: Turn,
+        session: Session,
+        request: String,
+        persist: bool,
+    ) -> Self {
+        Self {
+            app,
+            lock,
+            agent,
+            config,
+            turn,
+            session,
+            request,
+            persist,
+            approval: Approval::Wait,
+            cancel: CancelToken::new(),
+            feed: None,
+            inbox: None,
+            next: Next::default(),
+            tools: FuturesUnordered::new(),
+            numbers: 1..1,
+        }
+    }
+
+    /// Runs the turn to its end.
+    pub(super) async fn run(mut self) {
+        if let Err(error) = self.drive().await {
+            // The store would not take the next state. The stored one stands; whoever has the
+            // session next settles it.
+            tracing::error!(target: "orlop::app", request = self.request, %error, "a turn could not be made durable");
+            self.show(EventKind::RequestFailed { error: error.to_json() });
+        }
+        let key = (self.app.scope.clone(), self.request.clone());
+        locked(&self.app.shared.running).remove(&key);
+        let Self { app, lock, request, .. } = self;
+        lock.release().await;
+        app.shared.hub.close(&app.scope, &request);
+    }
+
+    async fn drive(&mut self) -> Result<()> {
+        loop {
+            let next = std::mem::take(&mut self.next);
+            for effect in next.effects {
+                match effect {
+                    Effect::CallModel => {
+                        let (input, events) = self.call_model().await;
+                        self.step(input, events).await?;
+                    }
+                    Effect::Run(call) => self.start_tool(&call),
+                    Effect::Settle => return self.settle().await,
+                }
+            }
+            if self.next.effects.is_empty() {
+                let (input, events) = self.wait().await?;
+                if let Some(input) = input {
+                    self.step(input, events).await?;
+                }
+            }
+        }
+    }
+
+    /// Applies an input, appends what closes the step, and makes the new state durable.
+    async fn step(&mut self, input: Input, events: Vec<EventKind>) -> Result<()> {
+        let next = self.turn.apply(input)?;
+        for message in &next.append {
+            self.append(message.clone()).await?;
+        }
+        // What settles is written with the outcome.
+        if next.effects.contains(&Effect::Settle) && events.is_empty() && next.append.is_empty() {
+            self.next = next;
+            return Ok(());
+        }
+        let turn = self.turn_write(false)?;
+        let trace = self.traced();
+        let session = Some(self.session.clone());
+        self.commit(Step { session, turn: Some(turn), events, trace, ..Step::default() }).await?;
+        self.next = next;
+        Ok(())
+    }
+
+    pub(super) async fn append(&mut self, message: Message) -> Result<()> {
+        let context = self.context();
+        let core = self.app.core_of(&self.agent);
+        let new = NewMessage::from(message).with_context(context);
+        self.session = core.add_message(&self.session, new, &self.config).await?;
+        Ok(())
+    }
+
+    /// What hooks of this turn are told.
+    pub(super) fn context(&self) -> orlop_core::CallContext {
+        let layer = self.app.layer(&self.agent.base, orlop_core::TriggerSource::Application);
+        layer
+            .owning("request_id", self.request.clone())
+            .cancelled_by(Arc::new(self.cancel.clone()) as Arc<dyn Cancellation>)
+    }
+
+    /// Runs a lifecycle of this turn on its session. Gives events for what people should see.
+    pub(super) async fn lifecycle(
+        &mut self,
+        name: &str,
+        owned: &[(&'static str, Value)],
+    ) -> Result<Vec<ActionRecord>> {
+        let app = self.app.clone();
+        let run = app.hooked().run(name, &self.session, &self.agent, &self.config, owned).await?;
+        self.session = run.session;
+        Ok(run.results)
+    }
+
+    fn traced(&self) -> Vec<orlop_core::Map> {
+        self.app.tracer.as_ref().map(|tracer| tracer.take()).unwrap_or_default()
+    }
+
+    /// Waits for a tool, a decision or a cancellation.
+    async fn wait(&mut self) -> Result<(Option<Input>, Vec<EventKind>)> {
+        let mut inbox = self.inbox.take();
+        let waited = self.wait_with(&mut inbox).await;
+        self.inbox = inbox;
+        waited
+    }
+
+    async fn wait_with(
+        &mut self,
+        inbox: &mut Option<mpsc::UnboundedReceiver<Control>>,
+    ) -> Result<(Option<Input>, Vec<EventKind>)> {
+        let control = async {
+            match inbox {
+                Some(inbox) => inbox.recv().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            control = control => match control {
+                Some(control) => Ok(self.controlled(control).await),
+                None => Ok((Some(Input::Cancelled("the application ended".to_owned())), Vec::new())),
+            },
+            Some(event) = self.tools.next(), if !self.tools.is_empty() => {
+                self.tool_event(event).await
+            }
+            () = tokio::time::sleep(SIGNALS), if self.persist => {
+                let signals = self.app.shared.store.take_signals(&self.app.scope, &self.request);
+                for signal in signals.await? {
+                    if let Some(control) = control_of(&signal) {
+                        return Ok(self.controlled(control).await);
+                    }
+                }
+                Ok((None, Vec::new()))
+            }
+        }
+    }
+
+    async fn controlled(&mut self, control: Control) -> (Option<Input>, Vec<EventKind>) {
+        match control {
+            Control::Cancel(reason) => {
+                self.cancel.cancel();
+                // Dropping the futures ends what the tools started.
+                self.tools = FuturesUnordered::new();
+                (Some(Input::Cancelled(reason)), Vec::new())
+            }
+            Control::Decide { call, decision, answer } => {
+                let input = Input::Decided {
+                    call: call.clone(),
+                    allow: decision.allow,
+                    input: decision.input.clone(),
+                    reason: decision.reason.clone(),
+                };
+                // Tried on a copy, so that who decided hears whether it fits.
+                let tried = self.turn.clone().apply(input.clone()).map(drop);
+                let fits = tried.is_ok();
+                let _ = answer.send(tried);
+                if !fits {
+                    return (None, Vec::new());
+                }
+                let resolved = EventKind::ApprovalResolved {
+                    call_id: call,
+                    decision: if decision.allow { "allow" } else { "deny" }.to_owned(),
+                    by: decision.by,
+                };
+                (Some(input), vec![resolved])
+            }
+        }
+    }
+
+    /// The end: the lifecycle of the outcome, the final save, the event that ends the request.
+    async fn settle(&mut self) -> Result<()> {
+        let outcome = self.turn.outcome().cloned().unwrap_or(Outcome::Complete);
+        let (name, owned) = match &outcome {
+            Outcome::Complete => (lifecycle::REQUEST_COMPLETE, Vec::new()),
+            Outcome::Failed { error } => (lifecycle::REQUEST_ERROR, vec![("error", error.clone())]),
+            Outcome::Cancelled { reason } => {
+                let error = Error::cancelled(reason.clone()).to_json();
+                (lifecycle::REQUEST_ERROR, vec![("error", error)])
+            }
+        };
+        // Bookkeeping that fails does not hide the outcome.
+        if let Err(error) = self.lifecycle(name, &owned).await {
+            tracing::error!(target: "orlop::app", lifecycle = name, %error, "a lifecycle failed after the request was decided");
+        }
+        if self.persist {
+            match self.app.prepared_for_saving(self.session.clone()).await {
+                Ok(session) => self.session = session,
+                Err(error) => {
+                    tracing::error!(target: "orlop::app", %error, "session_save_prepare failed; the answer is saved without it");
+                }
+            }
+        }
+        let event = match outcome {
+            Outcome::Complete => EventKind::Final {
+                messages: self.answer(),
+                session: SessionState {
+                    message_count: self.session.messages().len(),
+                    ..SessionState::default()
+                },
+                usage: (!self.turn.usage.is_empty()).then(|| self.turn.usage.clone()),
+            },
+            Outcome::Failed { error } => EventKind::RequestFailed { error },
+            Outcome::Cancelled { reason } => EventKind::RequestCancelled { reason },
+        };
+        self.turn.apply(Input::Told)?;
+        let turn = self.turn_write(false)?;
+        let step = Step {
+            session: Some(self.session.clone()),
+            turn: Some(turn),
+            events: vec![event],
+            trace: self.traced(),
+            ..Step::default()
+        };
+        self.commit(step).await?;
+        if self.persist {
+            self.app
+                .turn_persisted(&self.request, self.session.id(), &self.agent.id, self.turn.stream)
+                .await;
+        }
+        Ok(())
+    }
+
+    /// What the turn added after the user's message.
+    fn answer(&self) -> Vec<Message> {
+        let skip = self.turn.first_message + 1;
+        let messages = self.session.messages();
+        let count = messages.len().saturating_sub(skip);
+        let mut tail: Vec<Message> = messages.iter().rev().take(count).cloned().collect();
+        tail.reverse();
+        tail
+    }
+
+    /// Makes a step durable and shows its events; a turn that is not stored only shows them.
+    pub(super) async fn commit(&mut self, mut step: Step) -> Result<()> {
+        if !self.persist {
+            step.events.into_iter().for_each(|event| self.show(event));
+            return Ok(());
+        }
+        step.request = Some(self.request.clone());
+        if !self.turn.is_settled() {
+            step.reserve = FRAGMENTS;
+        }
+        let written = self.app.write(&self.lock, step).await?;
+        self.numbers = written.reserved;
+        if let Some(feed) = &self.feed {
+            written.events.into_iter().for_each(|event| feed.push(event));
+        }
+        Ok(())
+    }
+
+    /// Shows an event that is not stored.
+    pub(super) fn show(&mut self, kind: EventKind) {
+        let seq = self.numbers.start;
+        self.numbers.start += 1;
+        let event = Arc::new(Event {
+            seq,
+            at: now(),
+            session_id: Some(self.session.id().to_owned()),
+            request_id: Some(self.request.clone()),
+            kind,
+        });
+        if self.persist {
+            self.app.shared.hub.tell(&self.app.scope, &event);
+        }
+        if let Some(feed) = &self.feed {
+            feed.push(event);
+        }
+    }
+
+    /// Shows a fragment, with a number nobody else has.
+    pub(super) async fn fragment(&mut self, kind: EventKind) -> Result<()> {
+        if self.persist && self.numbers.is_empty() {
+            let store = &self.app.shared.store;
+            self.numbers = store.publish(&self.app.scope, Vec::new(), FRAGMENTS).await?.reserved;
+        }
+        self.show(kind);
+        Ok(())
+    }
+}
+
+/// A message left in the store.
+fn control_of(signal: &Value) -> Option<Control> {
+    let text = |key: &str| signal.get(key).and_then(Value::as_str).map(str::to_owned);
+    match signal.get("signal").and_then(Value::as_str)? {
+        "cancel" => Some(Control::Cancel(text("reason").unwrap_or_else(|| "cancelled".to_owned()))),
+        "decide" => Some(Control::Decide {
+            call: text("call")?,
+            decision: Decision {
+                allow: signal.get("allow").and_then(Value::as_bool)?,
+                input: signal.get("input").filter(|input| !input.is_null()).cloned(),
+                reason: text("reason"),
+                by: text("by").unwrap_or_default(),
+            },
+            answer: tokio::sync::oneshot::channel().0,
+        }),
+        _ => None,
+    }
+}

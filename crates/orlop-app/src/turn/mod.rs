@@ -1,0 +1,498 @@
+//! Requests: one turn each, from the user's message to the settled outcome.
+//!
+//! [`machine`] says what follows from what, [`driver`](self) does it. A turn runs in a task of its
+//! own, so that nobody who listens can hold it up or end it by leaving.
+
+mod driver;
+pub mod machine;
+mod model;
+mod recover;
+mod tools;
+
+pub use machine::{Outcome, Turn};
+pub use recover::Recovery;
+
+use crate::application::{Application, Step};
+use crate::hub::Feed;
+use crate::lock::{SessionLock, Wait, locked};
+use crate::scope::check_id;
+use crate::sessions::{NewSession, is_stored};
+use crate::store::{EventQuery, TurnWrite};
+use crate::trace::Tracer;
+use driver::Driver;
+use futures::stream::{BoxStream, StreamExt};
+use machine::{Effect, Next, Phase};
+use orlop_core::types::app_event::{Event, EventKind};
+use orlop_core::{CancelToken, Config, Error, Map, Message, Result, Session, Value, lifecycle};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc;
+
+/// How many sequence numbers are kept free for fragments at a time.
+const FRAGMENTS: u64 = 4_096;
+
+/// How many steps a turn may take where the agent does not say.
+const MAX_STEPS: u32 = 50;
+
+/// What to send.
+#[derive(Clone, Default)]
+pub struct Request {
+    /// The session.
+    pub session: Target,
+    /// The user's message, appended first; none if the session has it already.
+    pub message: Option<Message>,
+    /// Settings of this request, over those of the session.
+    pub overrides: Map,
+    /// The id of the request. Another one with the same id is the same request.
+    pub request_id: Option<String>,
+    /// Whether fragments are wanted.
+    pub stream: bool,
+    /// Whether the session is stored; by default if it is already, and not marked `ephemeral` or
+    /// `side`.
+    pub persist: Option<bool>,
+    /// How long to wait if the session is busy.
+    pub wait: Wait,
+    /// What becomes of tool calls that a person should decide on.
+    pub approval: Approval,
+    /// Texts that go before the user's message and are not stored.
+    pub preface: Vec<String>,
+}
+
+/// The session of a request.
+#[derive(Clone)]
+pub enum Target {
+    /// A stored one.
+    Stored(String),
+    /// A stored one, or a new one if there is none.
+    StoredOrNew(NewSession),
+    /// This one.
+    Value(Box<Session>),
+}
+
+impl Default for Target {
+    fn default() -> Self {
+        Self::StoredOrNew(NewSession::default())
+    }
+}
+
+/// What becomes of tool calls that a person should decide on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Approval {
+    /// The turn waits for a decision.
+    #[default]
+    Wait,
+    /// They run.
+    Allow,
+    /// They do not run, and the model is told so.
+    Deny,
+}
+
+/// A decision on a tool call.
+#[derive(Debug, Clone, Default)]
+pub struct Decision {
+    /// Whether it may run.
+    pub allow: bool,
+    /// Another input for it.
+    pub input: Option<Value>,
+    /// What the model reads if it may not.
+    pub reason: Option<String>,
+    /// Who decided.
+    pub by: String,
+}
+
+/// A turn that runs in this process.
+pub(crate) struct Running {
+    pub(crate) cancel: CancelToken,
+    pub(crate) control: mpsc::UnboundedSender<Control>,
+}
+
+/// What reaches a running turn from outside.
+#[derive(Debug)]
+pub(crate) enum Control {
+    Cancel(String),
+    Decide { call: String, decision: Decision, answer: tokio::sync::oneshot::Sender<Result<()>> },
+}
+
+/// A request under way.
+pub struct RequestHandle {
+    request_id: String,
+    session_id: String,
+    app: Application,
+    events: BoxStream<'static, Arc<Event>>,
+}
+
+impl RequestHandle {
+    /// The id of the request.
+    pub fn request_id(&self) -> &str {
+        &self.request_id
+    }
+
+    /// The session.
+    pub fn session_id(&self) -> &str {
+        &self.session_id
+    }
+
+    /// The next event; `None` after the one that ends the request.
+    pub async fn next(&mut self) -> Option<Arc<Event>> {
+        self.events.next().await
+    }
+
+    /// All events from here on.
+    pub fn into_events(self) -> BoxStream<'static, Arc<Event>> {
+        self.events
+    }
+
+    /// Cancels the request.
+    pub async fn cancel(&self, reason: &str) -> Result<()> {
+        self.app.cancel_request(&self.request_id, reason).await
+    }
+
+    /// Waits for the end and gives the event that ended the request. A failure is an error.
+    pub async fn finish(mut self) -> Result<Arc<Event>> {
+        while let Some(event) = self.next().await {
+            match &event.kind {
+                EventKind::Final { .. } => return Ok(event),
+                EventKind::RequestFailed { error } => return Err(error_of(error)),
+                EventKind::RequestCancelled { reason } => {
+                    return Err(Error::cancelled(reason.clone()));
+                }
+                _ => {}
+            }
+        }
+        Err(Error::internal("the request ended without an outcome"))
+    }
+}
+
+/// The error that an event carries.
+pub fn error_of(error: &Value) -> Error {
+    let class = error.get("type").and_then(|class| serde_json::from_value(class.clone()).ok());
+    let message = error.get("message").and_then(Value::as_str).unwrap_or("the request failed");
+    let retryable = error.get("retryable").and_then(Value::as_bool).unwrap_or(false);
+    Error::new(class.unwrap_or(orlop_core::ErrorClass::Internal), message).with_retryable(retryable)
+}
+
+impl Application {
+    /// Sends a request. The turn runs on its own; the handle gives its events.
+    pub async fn send_request(&self, request: Request) -> Result<RequestHandle> {
+        let request_id =
+            request.request_id.clone().unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
+        check_id("request", &request_id)?;
+        let app = Self { tracer: Some(Arc::new(Tracer::new())), ..self.in_flow() };
+        if request.request_id.is_some()
+            && let Some(handle) = app.join(&request_id).await?
+        {
+            return Ok(handle);
+        }
+        let prepared = app.prepare(request, request_id).await?;
+        Ok(prepared.spawn())
+    }
+
+    /// The handle of a request that was sent before.
+    async fn join(&self, request_id: &str) -> Result<Option<RequestHandle>> {
+        let session_id = match self.shared.store.turn(&self.scope, request_id).await? {
+            Some(turn) => turn.session,
+            None if self.shared.hub.feed(&self.scope, request_id).is_some() => String::new(),
+            None => return Ok(None),
+        };
+        let events = self.request_events(request_id, 0).await?;
+        let app = Self { flow: None, tracer: None, ..self.clone() };
+        Ok(Some(RequestHandle { request_id: request_id.to_owned(), session_id, app, events }))
+    }
+
+    /// Everything up to the moment the model is asked: lock, session, settings, the user's
+    /// message, `request_prepare`, and the first checkpoint.
+    async fn prepare(self, request: Request, request_id: String) -> Result<Driver> {
+        let Request {
+            session, message, overrides, stream, persist, wait, approval, preface, ..
+        } = request;
+        let id = match &session {
+            Target::Stored(id) => id.clone(),
+            Target::StoredOrNew(new) => {
+                new.id.clone().unwrap_or_else(|| uuid::Uuid::new_v4().to_string())
+            }
+            Target::Value(session) => session.id().to_owned(),
+        };
+        let lock = self.lock(&id, wait).await?;
+        let (session, events) = self.session_for(session, &id).await?;
+        let is_new = !events.is_empty();
+        let known = !is_new && self.shared.store.head(&self.scope, &id).await?.is_some();
+        let persist = is_stored(&session, known || is_new, persist);
+        if known && persist {
+            self.settle_abandoned(&id, &lock).await?;
+        }
+        let agent = self.agent_of(&session)?;
+        let core = self.core_of(&agent);
+        let config = self.effective(&agent, &session, &[&overrides]);
+        let session = match message {
+            Some(message) => core.add_message(&session, message, &config).await?,
+            None => session,
+        };
+        let first_message = session.messages().len().saturating_sub(1);
+        let name = lifecycle::REQUEST_PREPARE;
+        let run = self.hooked().run(name, &session, &agent, &config, &[]).await?;
+        let turn = Turn {
+            agent: agent.id.clone(),
+            overrides,
+            context: self.caller.data().clone(),
+            preface,
+            stream,
+            first_message,
+            step: 0,
+            max_steps: max_steps(&config),
+            usage: Map::new(),
+            phase: Phase::Model,
+        };
+        let mut driver =
+            Driver::new(self, lock, agent, config, turn, run.session, request_id, persist);
+        driver.approval = approval;
+        let mut events = if persist { events } else { Vec::new() };
+        events.push(EventKind::RequestStarted {
+            agent_id: driver.agent.id.clone(),
+            message_index: Some(first_message),
+        });
+        driver.checkpoint_new(events).await?;
+        driver.next = Next { append: Vec::new(), effects: vec![Effect::CallModel] };
+        Ok(driver)
+    }
+
+    /// The session to work on, and the event that it is new, if it is.
+    async fn session_for(&self, target: Target, id: &str) -> Result<(Session, Vec<EventKind>)> {
+        match target {
+            Target::Value(session) => Ok((*session, Vec::new())),
+            Target::Stored(_) => Ok((self.session(id).await?.session, Vec::new())),
+            Target::StoredOrNew(new) => match self.load_session(id).await? {
+                Some(loaded) => Ok((loaded.session, Vec::new())),
+                None => {
+                    let new = NewSession { id: Some(id.to_owned()), ..new };
+                    let made = self.create_ephemeral_session(new).await?.session;
+                    let session = without_mark(&made);
+                    let agent_id = session.agent_id().map(str::to_owned);
+                    let created = EventKind::SessionCreated { agent_id, forked_from: None };
+                    Ok((session, vec![created]))
+                }
+            },
+        }
+    }
+
+    /// Settles a turn that another process left behind on a session this flow has the lock of.
+    async fn settle_abandoned(&self, session: &str, lock: &SessionLock) -> Result<()> {
+        let turns = self.shared.store.turns(&self.scope, Some(session), 1).await?;
+        for record in turns.into_iter().filter(|turn| !turn.settled) {
+            self.take_over(record, lock.clone(), Recovery::Settle).await?;
+        }
+        Ok(())
+    }
+
+    /// Events of a request with a number above `after`: those that happened, then those that
+    /// happen, to the end of the request.
+    pub async fn request_events(
+        &self,
+        request_id: &str,
+        after: u64,
+    ) -> Result<BoxStream<'static, Arc<Event>>> {
+        check_id("request", request_id)?;
+        if let Some(feed) = self.shared.hub.feed(&self.scope, request_id) {
+            return Ok(until_end(self.stored_then(request_id, after, Some(feed)).await?));
+        }
+        if self.shared.store.turn(&self.scope, request_id).await?.is_none() {
+            return Err(Error::not_found(format!("there is no request \"{request_id}\"")));
+        }
+        Ok(until_end(self.stored_then(request_id, after, None).await?))
+    }
+
+    async fn stored_then(
+        &self,
+        request_id: &str,
+        after: u64,
+        feed: Option<Arc<Feed>>,
+    ) -> Result<BoxStream<'static, Arc<Event>>> {
+        let query =
+            EventQuery { request: Some(request_id.to_owned()), after, ..EventQuery::default() };
+        let mut stored = self.shared.store.events(&self.scope, &query).await?;
+        let ended = stored.last().is_some_and(|event| event.kind.ends_request());
+        // A feed has everything since the turn began in this process, fragments included.
+        if let Some(first) = feed.as_ref().and_then(|feed| feed.first()) {
+            stored.retain(|event| event.seq < first);
+        }
+        let last = stored.last().map_or(after, |event| event.seq);
+        let stored = futures::stream::iter(stored.into_iter().map(Arc::new));
+        Ok(match feed {
+            Some(feed) => stored.chain(feed.read(last)).boxed(),
+            None if ended => stored.boxed(),
+            None => stored.chain(self.polled(request_id, last)).boxed(),
+        })
+    }
+
+    /// Events of a turn that runs in another process, by asking the store again and again.
+    fn polled(&self, request_id: &str, after: u64) -> BoxStream<'static, Arc<Event>> {
+        const PAUSE: Duration = Duration::from_millis(250);
+        let (store, scope) = (self.shared.store.clone(), self.scope.clone());
+        let query =
+            EventQuery { request: Some(request_id.to_owned()), after, ..EventQuery::default() };
+        let batches = futures::stream::unfold(query, move |mut query| {
+            let (store, scope) = (store.clone(), scope.clone());
+            async move {
+                loop {
+                    match store.events(&scope, &query).await {
+                        Ok(events) if events.is_empty() => tokio::time::sleep(PAUSE).await,
+                        Ok(events) => {
+                            query.after = events.last().map_or(query.after, |event| event.seq);
+                            return Some((events, query));
+                        }
+                        Err(error) => {
+                            tracing::warn!(target: "orlop::app", %error, "events could not be read");
+                            return None;
+                        }
+                    }
+                }
+            }
+        });
+        batches.flat_map(|events| futures::stream::iter(events.into_iter().map(Arc::new))).boxed()
+    }
+
+    /// Cancels a request, wherever it runs. One that is over already stays as it is.
+    pub async fn cancel_request(&self, request_id: &str, reason: &str) -> Result<()> {
+        check_id("request", request_id)?;
+        let key = (self.scope.clone(), request_id.to_owned());
+        if let Some(running) = locked(&self.shared.running).get(&key) {
+            let _ = running.control.send(Control::Cancel(reason.to_owned()));
+            running.cancel.cancel();
+            return Ok(());
+        }
+        let Some(turn) = self.shared.store.turn(&self.scope, request_id).await? else {
+            return Err(Error::not_found(format!("there is no request \"{request_id}\"")));
+        };
+        if turn.settled {
+            return Ok(());
+        }
+        let signal = serde_json::json!({ "signal": "cancel", "reason": reason });
+        self.shared.store.signal(&self.scope, request_id, signal).await
+    }
+
+    /// Decides on a tool call that a turn waits for, wherever it runs.
+    pub async fn decide(&self, request_id: &str, call: &str, decision: Decision) -> Result<()> {
+        check_id("request", request_id)?;
+        let key = (self.scope.clone(), request_id.to_owned());
+        let control = locked(&self.shared.running).get(&key).map(|running| running.control.clone());
+        if let Some(control) = control {
+            let (answer, answered) = tokio::sync::oneshot::channel();
+            let gone = || Error::conflict("the request ended before the decision reached it");
+            control
+                .send(Control::Decide { call: call.to_owned(), decision, answer })
+                .map_err(|_| gone())?;
+            return answered.await.map_err(|_| gone())?;
+        }
+        let turn = self.shared.store.turn(&self.scope, request_id).await?;
+        let waiting = turn.is_some_and(|turn| !turn.settled);
+        if !waiting {
+            return Err(Error::not_found(format!(
+                "request \"{request_id}\" waits for no decision"
+            )));
+        }
+        let signal = serde_json::json!({
+            "signal": "decide", "call": call, "allow": decision.allow, "input": decision.input,
+            "reason": decision.reason, "by": decision.by,
+        });
+        self.shared.store.signal(&self.scope, request_id, signal).await
+    }
+
+    /// The trace of a request: what each hook did.
+    pub async fn trace(&self, request_id: &str) -> Result<Vec<Map>> {
+        check_id("request", request_id)?;
+        if self.shared.store.turn(&self.scope, request_id).await?.is_none() {
+            return Err(Error::not_found(format!("there is no request \"{request_id}\"")));
+        }
+        self.shared.store.trace(&self.scope, request_id).await
+    }
+}
+
+/// Ends a stream of events after the one that ends the request.
+fn until_end(events: BoxStream<'static, Arc<Event>>) -> BoxStream<'static, Arc<Event>> {
+    futures::stream::unfold(Some(events), |events| async move {
+        let mut events = events?;
+        let event = events.next().await?;
+        let rest = (!event.kind.ends_request()).then_some(events);
+        Some((event, rest))
+    })
+    .boxed()
+}
+
+fn max_steps(config: &Config) -> u32 {
+    config
+        .get("max_steps")
+        .and_then(Value::as_u64)
+        .and_then(|steps| u32::try_from(steps).ok())
+        .unwrap_or(MAX_STEPS)
+        .max(1)
+}
+
+/// A session that was made without being stored, and now is to be.
+fn without_mark(session: &Session) -> Session {
+    let mut wire = session.to_wire();
+    wire.metadata.shift_remove("ephemeral");
+    Session::from_wire(wire)
+}
+
+/// The text of the user's message that the turn answers.
+pub(crate) fn asked(session: &Session, first_message: usize) -> String {
+    session
+        .messages()
+        .get(first_message)
+        .map(|message| message.text().to_owned())
+        .unwrap_or_default()
+}
+
+impl Driver {
+    /// The first checkpoint of a turn: the session after preparation, and the turn itself.
+    async fn checkpoint_new(&mut self, events: Vec<EventKind>) -> Result<()> {
+        let step = Step {
+            session: Some(self.session.clone()),
+            turn: Some(self.turn_write(true)?),
+            events,
+            ..Step::default()
+        };
+        self.feed = Some(self.app.shared.hub.open(&self.app.scope, &self.request));
+        let written = self.commit(step).await;
+        if written.is_err() {
+            self.app.shared.hub.close(&self.app.scope, &self.request);
+        }
+        written
+    }
+
+    fn turn_write(&self, new: bool) -> Result<TurnWrite> {
+        Ok(TurnWrite {
+            request: self.request.clone(),
+            new,
+            state: serde_json::to_value(&self.turn).map_err(|error| {
+                Error::internal(format!("the turn does not serialise: {error}"))
+            })?,
+            settled: self.turn.is_settled(),
+        })
+    }
+
+    /// Runs the turn in a task of its own.
+    fn spawn(mut self) -> RequestHandle {
+        let app = Application { flow: None, tracer: None, ..self.app.clone() };
+        let events = match &self.feed {
+            Some(feed) => until_end(feed.read(0)),
+            None => futures::stream::empty().boxed(),
+        };
+        let handle = RequestHandle {
+            request_id: self.request.clone(),
+            session_id: self.session.id().to_owned(),
+            app,
+            events,
+        };
+        self.register();
+        tokio::spawn(self.run());
+        handle
+    }
+
+    fn register(&mut self) {
+        let (control, inbox) = mpsc::unbounded_channel();
+        self.inbox = Some(inbox);
+        let running = Running { cancel: self.cancel.clone(), control };
+        let key = (self.app.scope.clone(), self.request.clone());
+        locked(&self.app.shared.running).insert(key, running);
+    }
+}

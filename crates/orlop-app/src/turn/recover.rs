@@ -1,0 +1,120 @@
+//! Turns that another process left behind: settled, or taken up where they were.
+
+use super::driver::Driver;
+use super::machine::{Input, Turn};
+use crate::application::{Application, Step};
+use crate::lock::{SessionLock, Wait};
+use crate::store::TurnRecord;
+use crate::trace::Tracer;
+use orlop_core::types::app_event::EventKind;
+use orlop_core::{Error, ErrorClass, Result};
+use std::sync::Arc;
+
+/// What becomes of a turn whose process is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Recovery {
+    /// It is closed with an error; finished steps stay.
+    Settle,
+    /// It goes on. Tool calls that were running are run again if they are idempotent, else closed.
+    Resume,
+}
+
+impl Application {
+    /// Finds turns of all tenants that nobody runs any more, and settles or resumes them. Gives
+    /// how many there were.
+    pub async fn recover(&self, recovery: Recovery) -> Result<usize> {
+        let mut count = 0;
+        for (scope, record) in self.shared.store.abandoned(1_000).await? {
+            let app = self.for_scope(scope).begin();
+            match app.recover_turn(record, recovery).await {
+                Ok(true) => count += 1,
+                Ok(false) => {}
+                Err(error) => {
+                    tracing::error!(target: "orlop::app", %error, "a turn could not be recovered");
+                }
+            }
+        }
+        Ok(count)
+    }
+
+    async fn recover_turn(&self, record: TurnRecord, recovery: Recovery) -> Result<bool> {
+        let lock = match self.lock(&record.session, Wait::No).await {
+            Ok(lock) => lock,
+            // Somebody else was faster.
+            Err(error) if error.class() == ErrorClass::Conflict => return Ok(false),
+            Err(error) => return Err(error),
+        };
+        // It may have been settled between being found and being locked.
+        match self.shared.store.turn(&self.scope, &record.request).await? {
+            Some(record) if !record.settled => self.take_over(record, lock, recovery).await,
+            _ => Ok(false),
+        }
+    }
+
+    /// Takes a turn over from a process that is gone. Settling is done when this returns;
+    /// resuming goes on in a task of its own.
+    pub(super) async fn take_over(
+        &self,
+        record: TurnRecord,
+        lock: SessionLock,
+        recovery: Recovery,
+    ) -> Result<bool> {
+        let mut turn: Turn = serde_json::from_value(record.state).map_err(|error| {
+            Error::bad_state(format!(
+                "the stored state of request \"{}\" cannot be read ({error}); it was written by another version",
+                record.request
+            ))
+        })?;
+        let app =
+            Self { tracer: Some(Arc::new(Tracer::new())), ..self.telling(turn.context.clone()) };
+        let session = app.session(&record.session).await?.session;
+        let agent = match app.shared.agent(&turn.agent) {
+            Ok(agent) => agent,
+            Err(_) => app.agent_of(&session)?,
+        };
+        let config = app.effective(&agent, &session, &[&turn.overrides]);
+        let resume = recovery == Recovery::Resume;
+        let next = turn.apply(Input::Interrupted { resume })?;
+        let mut driver = Driver::new(app, lock, agent, config, turn, session, record.request, true);
+        for message in &next.append {
+            driver.append(message.clone()).await?;
+        }
+        driver.feed = Some(driver.app.shared.hub.open(&driver.app.scope, &driver.request));
+        let events = driver.closed_calls(&next.append);
+        let step = Step {
+            session: Some(driver.session.clone()),
+            turn: Some(driver.turn_write(false)?),
+            events,
+            ..Step::default()
+        };
+        driver.commit(step).await?;
+        driver.next = next;
+        driver.register();
+        match recovery {
+            Recovery::Settle => Box::pin(driver.run()).await,
+            Recovery::Resume => {
+                tokio::spawn(driver.run());
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl Driver {
+    /// Results of calls that were closed because their process is gone.
+    fn closed_calls(&self, messages: &[orlop_core::Message]) -> Vec<EventKind> {
+        let closed =
+            messages.iter().filter(|message| message.metadata().contains_key("tool_error"));
+        closed
+            .map(|message| EventKind::ToolResult {
+                call_id: message
+                    .metadata()
+                    .get("tool_call_id")
+                    .and_then(|id| id.as_str())
+                    .unwrap_or_default()
+                    .to_owned(),
+                message: message.clone(),
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,277 @@
+//! Tool calls: whether they may run, running them, and what is made of their results.
+
+use super::Approval;
+use super::driver::Driver;
+use super::machine::{Call, CallState, Input, denied};
+use futures::future::BoxFuture;
+use futures::stream::{BoxStream, StreamExt};
+use orlop_core::hooks::{RequestInfo, RequestKind, ToolCallInfo, ToolGate, ToolResultInfo};
+use orlop_core::types::app_event::EventKind;
+use orlop_core::types::{ActionRecord, InspectedCall, ToolDescriptor};
+use orlop_core::{Map, Message, Result, ToolEvent, Value, closed_tool_message, lifecycle};
+use serde_json::json;
+
+/// What a running tool came to.
+pub(super) enum Event {
+    Part { call: String, part: Value, rest: BoxStream<'static, Result<ToolEvent>> },
+    Done { call: String, message: Message },
+}
+
+/// The next event of one running tool.
+pub(super) type Running = BoxFuture<'static, Event>;
+
+fn next_of(
+    call: String,
+    mut events: BoxStream<'static, Result<ToolEvent>>,
+    inspected: InspectedCall,
+) -> Running {
+    Box::pin(async move {
+        match events.next().await {
+            Some(Ok(ToolEvent::Part(part))) => Event::Part { call, part, rest: events },
+            Some(Ok(ToolEvent::Message(message))) => Event::Done { call, message },
+            Some(Err(error)) => {
+                let message =
+                    closed_tool_message(&inspected, format!("Tool error: {}", error.message()));
+                Event::Done { call, message }
+            }
+            None => {
+                let message =
+                    closed_tool_message(&inspected, "Error: the tool ended without a result");
+                Event::Done { call, message }
+            }
+        }
+    })
+}
+
+impl Driver {
+    pub(super) fn request_info(&self) -> RequestInfo {
+        RequestInfo {
+            kind: if self.turn.stream { RequestKind::Stream } else { RequestKind::Chat },
+            tenant_id: self.app.scope.tenant().to_owned(),
+            user_id: self.app.scope.user().to_owned(),
+            session_id: self.session.id().to_owned(),
+            agent_id: self.agent.id.clone(),
+            request_id: self.request.clone(),
+        }
+    }
+
+    /// A call as it is to be run, refused or asked about, and the events that tell of it.
+    pub(super) async fn plan(&mut self, raw: Map, index: usize) -> Result<(Call, Vec<EventKind>)> {
+        let core = self.app.core_of(&self.agent);
+        let made_up = || format!("call-{}-{index}", self.turn.step + 1);
+        let call = match core.inspect_tool_call(&raw, &self.config).await {
+            Ok(call) => call,
+            Err(_) => InspectedCall { raw: raw.clone(), ..InspectedCall::default() },
+        };
+        let id = call.call_id.clone().filter(|id| !id.is_empty()).unwrap_or_else(made_up);
+        let name = call.tool_name.clone().unwrap_or_default();
+        let tool = core.tool_named(&name, &self.config).await?;
+        let preview = core.format_tool_call_preview(&raw, &self.config).await;
+        let mut events = vec![EventKind::ToolCall {
+            call_id: id.clone(),
+            name: name.clone(),
+            call: raw.clone(),
+            preview: preview.map(|preview| preview.preview).unwrap_or_default(),
+        }];
+        let mut call = Call {
+            id,
+            idempotent: says(tool.as_ref(), "idempotent"),
+            concurrent: says(tool.as_ref(), "concurrent"),
+            state: CallState::Ready,
+            call,
+        };
+        match self.gate(&mut call, tool.as_ref()).await? {
+            ToolGate::Deny(reason) => {
+                let message = denied(&call.call, &reason);
+                events.push(EventKind::ToolResult {
+                    call_id: call.id.clone(),
+                    message: message.clone(),
+                });
+                call.state = CallState::Done { message };
+            }
+            ToolGate::Ask(reason) => {
+                events.push(EventKind::ApprovalRequested {
+                    call_id: call.id.clone(),
+                    name,
+                    call: raw,
+                    reason: reason.clone(),
+                    choices: vec!["allow".to_owned(), "deny".to_owned()],
+                });
+                call.state = CallState::Asking { reason };
+            }
+            ToolGate::Allow | ToolGate::Rewrite(_) => {}
+        }
+        Ok((call, events))
+    }
+
+    /// Host plugins, then the `permission` and `tool_before` actions, then the tool's own wish to
+    /// be asked about. The first refusal wins; an explicit permission answers the tool's wish.
+    async fn gate(&mut self, call: &mut Call, tool: Option<&ToolDescriptor>) -> Result<ToolGate> {
+        let name = call.call.tool_name.clone().unwrap_or_default();
+        let info = ToolCallInfo {
+            request: self.request_info(),
+            call_id: call.id.clone(),
+            tool_name: name.clone(),
+            input: call.call.payload.clone(),
+        };
+        let (mut gate, input) = self.app.gate_tool_call(info).await;
+        call.call.payload = input;
+        if let ToolGate::Deny(_) = gate {
+            return Ok(gate);
+        }
+        let mut permitted = false;
+        for point in [lifecycle::PERMISSION, lifecycle::TOOL_BEFORE] {
+            let told = [("tool_call", told_of(call))];
+            for record in self.lifecycle(point, &told).await? {
+                match decision_of(&record) {
+                    Some(ToolGate::Deny(reason)) => return Ok(ToolGate::Deny(reason)),
+                    Some(ToolGate::Ask(reason)) => gate = ToolGate::Ask(reason),
+                    Some(ToolGate::Rewrite(input)) => call.call.payload = input,
+                    Some(ToolGate::Allow) => permitted = true,
+                    None => {}
+                }
+            }
+        }
+        if gate == ToolGate::Allow && !permitted && wants_approval(tool) {
+            gate = ToolGate::Ask(format!("tool \"{name}\" asks before it runs"));
+        }
+        Ok(match (gate, self.approval) {
+            (ToolGate::Ask(_), Approval::Allow) => ToolGate::Allow,
+            (ToolGate::Ask(reason), Approval::Deny) => ToolGate::Deny(format!(
+                "it needs the approval of a person, and none can be asked ({reason})"
+            )),
+            (gate, _) => gate,
+        })
+    }
+
+    /// Starts a call whose intent is durable.
+    pub(super) fn start_tool(&mut self, id: &str) {
+        let Some(call) = self.turn.calls().iter().find(|call| call.id == id) else { return };
+        let core = self.app.core_of(&self.agent);
+        let inspected = call.call.clone();
+        let context = self.context();
+        let events = core.run_tool_call(inspected.clone(), &self.config, &context).boxed();
+        self.tools.push(next_of(id.to_owned(), events, inspected));
+    }
+
+    /// What a running tool had to say: a fragment to show, or its result.
+    pub(super) async fn tool_event(
+        &mut self,
+        event: Event,
+    ) -> Result<(Option<Input>, Vec<EventKind>)> {
+        match event {
+            Event::Part { call, part, rest } => {
+                let part = match part {
+                    Value::Object(mut fields) if fields.len() == 1 => {
+                        fields.shift_remove("part").unwrap_or(Value::Object(fields))
+                    }
+                    part => part,
+                };
+                self.fragment(EventKind::ToolPartial { call_id: call.clone(), part }).await?;
+                let inspected = self.inspected(&call);
+                self.tools.push(next_of(call, rest, inspected));
+                Ok((None, Vec::new()))
+            }
+            Event::Done { call, message } => {
+                let message = self.finished(&call, message).await?;
+                let event =
+                    EventKind::ToolResult { call_id: call.clone(), message: message.clone() };
+                Ok((Some(Input::Finished { call, message }), vec![event]))
+            }
+        }
+    }
+
+    fn inspected(&self, id: &str) -> InspectedCall {
+        let found = self.turn.calls().iter().find(|call| call.id == id);
+        found.map(|call| call.call.clone()).unwrap_or_default()
+    }
+
+    /// The result after host plugins and the `tool_after` or `tool_error` actions.
+    async fn finished(&mut self, id: &str, message: Message) -> Result<Message> {
+        let call = self.inspected(id);
+        let failed = message.metadata().get("tool_error").and_then(Value::as_bool) == Some(true);
+        let info = ToolResultInfo {
+            request: self.request_info(),
+            call_id: id.to_owned(),
+            tool_name: call.tool_name.clone().unwrap_or_default(),
+            input: call.payload.clone(),
+            result: message.text().to_owned(),
+            failed,
+        };
+        let message = match self.app.after_tool_call(info).await {
+            Some(text) => replaced(message, text),
+            None => message,
+        };
+        let point = if failed { lifecycle::TOOL_ERROR } else { lifecycle::TOOL_AFTER };
+        let told = [
+            ("tool_call", json!({ "id": id, "name": call.tool_name, "input": call.payload })),
+            ("tool_result", json!(message)),
+        ];
+        // The tool has run: an action that fails here cannot undo that, and must not hide it.
+        match self.lifecycle(point, &told).await {
+            Ok(records) => {
+                let said =
+                    records.iter().rev().find_map(|record| record.result.get("result")?.as_str());
+                Ok(match said {
+                    Some(text) => replaced(message, text.to_owned()),
+                    None => message,
+                })
+            }
+            Err(error) => {
+                tracing::error!(target: "orlop::app", lifecycle = point, %error, "a lifecycle failed after a tool call");
+                Ok(message)
+            }
+        }
+    }
+}
+
+/// A tool message with another text for the model; a structured result no longer fits it.
+fn replaced(message: Message, text: String) -> Message {
+    let result = json!({ "type": "tool_result", "text": text });
+    let message = message.with_content(text);
+    match result {
+        Value::Object(result) if message.tool_result().is_some() => {
+            message.with_tool_result(result)
+        }
+        _ => message,
+    }
+}
+
+fn told_of(call: &Call) -> Value {
+    json!({ "id": call.id, "name": call.call.tool_name, "input": call.call.payload })
+}
+
+/// What an action at `permission` or `tool_before` decided, if it did.
+fn decision_of(record: &ActionRecord) -> Option<ToolGate> {
+    let result = &record.result;
+    let reason = || {
+        let said = result.get("reason").or_else(|| result.get("message")).and_then(Value::as_str);
+        said.map_or_else(|| format!("plugin \"{}\" decided so", record.plugin), str::to_owned)
+    };
+    match result.get("decision").and_then(Value::as_str) {
+        Some("deny") => Some(ToolGate::Deny(reason())),
+        Some("ask") => Some(ToolGate::Ask(reason())),
+        Some("allow") => Some(match result.get("input") {
+            Some(input) if !input.is_null() => ToolGate::Rewrite(input.clone()),
+            _ => ToolGate::Allow,
+        }),
+        _ => result.get("input").filter(|input| !input.is_null()).cloned().map(ToolGate::Rewrite),
+    }
+}
+
+/// What the schema of a tool says of it under `annotations`.
+fn annotation<'a>(tool: Option<&'a ToolDescriptor>, key: &str) -> Option<&'a Value> {
+    let schema = &tool?.schema;
+    let annotations = schema
+        .get("annotations")
+        .or_else(|| schema.get("function").and_then(|function| function.get("annotations")));
+    annotations?.get(key)
+}
+
+fn says(tool: Option<&ToolDescriptor>, key: &str) -> bool {
+    annotation(tool, key).and_then(Value::as_bool) == Some(true)
+}
+
+fn wants_approval(tool: Option<&ToolDescriptor>) -> bool {
+    annotation(tool, "approval").and_then(Value::as_str) == Some("ask")
+}
