@@ -361,6 +361,7 @@ impl Call {
     /// The tool message for a report.
     async fn answered(&self, report: ToolReport) -> Message {
         let interop = &self.resolution.interop;
+        let failed = !report.success;
         let formatted = self.formatted(&report).await;
         let inspected = interop.inspect_result(&formatted);
         let mut display = self.display(&inspected.text, report).await;
@@ -382,6 +383,9 @@ impl Call {
         let mut metadata = call_metadata(Some(&self.handled.call));
         metadata.insert("tool_schema".into(), Value::Object(self.handled.schema.clone()));
         metadata.insert("tool_plugin".into(), self.handled.tool.name().into());
+        if failed {
+            metadata.insert("tool_error".into(), true.into());
+        }
         if let Some(display) = display.or(canonical.display) {
             metadata.insert("display".into(), Value::Object(display));
         }

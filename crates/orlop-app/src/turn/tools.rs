@@ -189,7 +189,9 @@ impl Driver {
     /// The result after host plugins and the `tool_after` or `tool_error` actions.
     async fn finished(&mut self, id: &str, message: Message) -> Result<Message> {
         let call = self.inspected(id);
-        let failed = message.metadata().get("tool_error").and_then(Value::as_bool) == Some(true);
+        // Only a tool that answered leaves its schema.
+        let failed = message.metadata().contains_key("tool_error")
+            || !message.metadata().contains_key("tool_schema");
         let info = ToolResultInfo {
             request: self.request_info(),
             call_id: id.to_owned(),

@@ -1,10 +1,12 @@
 //! Plugins without a network, for tests and demos: a provider that follows a script, and
 //! extensions, features and tools made of closures.
 
+mod above;
 mod over;
 mod plugins;
 mod provider;
 
+pub use above::{ScriptedApplication, ScriptedHost};
 pub use over::Over;
 pub use plugins::{ScriptedExtension, ScriptedFeature, ScriptedTool};
 pub use provider::{Io, Mapping, ScriptedProvider, ScriptedReply};

@@ -1,0 +1,147 @@
+//! An application for tests: a scripted provider, plugins made of closures, a store in memory.
+
+#![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use orlop_app::config::{AppConfig, RuntimeEnv, Vars};
+use orlop_app::store::Store;
+use orlop_app::*;
+use orlop_core::types::ToolReport;
+use orlop_core::*;
+use orlop_store::SqliteStore;
+use orlop_testkit::scripted::*;
+use serde_json::json;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Two agents on one scripted provider.
+pub const CONFIG: &str = r#"
+default_agent = "default"
+[agents.default]
+provider = "scripted"
+model = "m"
+[agents.other]
+extends = "default"
+model = "o"
+"#;
+
+/// What a test application is made of.
+pub struct Scene {
+    pub provider: ScriptedProvider,
+    pub plugins: Plugins,
+    pub config: String,
+    pub store: Arc<dyn Store>,
+}
+
+impl Default for Scene {
+    fn default() -> Self {
+        let provider = ScriptedProvider::new("scripted");
+        Self {
+            plugins: Plugins::new().provider(Arc::new(provider.clone()), vec![]),
+            provider,
+            config: CONFIG.to_owned(),
+            store: Arc::new(SqliteStore::open_in_memory().unwrap()),
+        }
+    }
+}
+
+impl Scene {
+    /// The provider answers with these texts, one a request.
+    pub fn says(texts: &[&str]) -> Self {
+        let scene = Self::default();
+        for text in texts {
+            scene.provider.reply(ScriptedReply::text(&[text]));
+        }
+        scene
+    }
+
+    pub fn feature(mut self, feature: ScriptedFeature) -> Self {
+        self.plugins = self.plugins.feature(Arc::new(feature));
+        self
+    }
+
+    pub fn tool(mut self, tool: ScriptedTool) -> Self {
+        self.plugins = self.plugins.tool(Arc::new(tool));
+        self
+    }
+
+    pub fn application(mut self, plugin: ScriptedApplication) -> Self {
+        self.plugins = self.plugins.application(Arc::new(plugin));
+        self
+    }
+
+    pub fn host(mut self, plugin: ScriptedHost) -> Self {
+        self.plugins = self.plugins.host(Arc::new(plugin));
+        self
+    }
+
+    pub fn config(mut self, config: &str) -> Self {
+        self.config = config.to_owned();
+        self
+    }
+
+    pub async fn try_start(&self) -> Result<Application> {
+        let env = RuntimeEnv::from_vars(Vars::new());
+        let config = AppConfig::from_text(Path::new("orlop.toml"), &self.config, env)?;
+        Application::builder(config, self.store.clone()).plugins(self.plugins.clone()).start().await
+    }
+
+    pub async fn start(&self) -> Application {
+        self.try_start().await.unwrap()
+    }
+}
+
+/// A request with this text on a stored session, or on a new one of that id.
+pub fn ask(session: &str, text: &str) -> Request {
+    Request {
+        session: Target::StoredOrNew(NewSession {
+            id: Some(session.to_owned()),
+            ..NewSession::default()
+        }),
+        message: Some(Message::user(text)),
+        stream: true,
+        ..Request::default()
+    }
+}
+
+/// All events of a request, to its end.
+pub async fn events_of(app: &Application, request: Request) -> Vec<Arc<Event>> {
+    let mut handle = app.send_request(request).await.unwrap();
+    let mut events = Vec::new();
+    while let Some(event) = handle.next().await {
+        events.push(event);
+    }
+    events
+}
+
+/// The types of events, with fragments of one kind in a row counted once.
+pub fn names(events: &[Arc<Event>]) -> String {
+    let mut names: Vec<&str> = events.iter().map(|event| event.kind.name()).collect();
+    names.dedup();
+    names.join(" ")
+}
+
+/// Sends and waits; gives what the session says afterwards.
+pub async fn talk(app: &Application, session: &str, text: &str) -> String {
+    events_of(app, ask(session, text)).await;
+    said(app, session).await
+}
+
+pub async fn said(app: &Application, session: &str) -> String {
+    texts(&app.session(session).await.unwrap().session)
+}
+
+/// An action at a lifecycle that logs its own name and the session's messages.
+pub fn at(lifecycle: &str) -> ActionDefinition {
+    ActionDefinition::new(lifecycle, lifecycle).on(&[lifecycle])
+}
+
+pub fn patch(value: Value) -> ActionResult {
+    ActionResult { session_metadata: Some(value), ..ActionResult::default() }
+}
+
+/// A tool `name` that answers with its input.
+pub fn echo(name: &'static str) -> ScriptedTool {
+    ScriptedTool::new(name)
+        .offering(&[name])
+        .execute_tool(|input, _| Ok(ToolReport::ok(json!(input.payload.to_string()))))
+}
