@@ -17,6 +17,7 @@ mod host;
 mod hub;
 mod lifecycle;
 mod lock;
+mod owner;
 mod persist;
 mod plugins;
 mod scope;

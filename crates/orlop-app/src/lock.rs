@@ -158,7 +158,7 @@ async fn give_back(store: &Arc<dyn Store>, scope: &Scope, lease: &Lease) {
 
 impl Locks {
     pub(crate) fn new(store: Arc<dyn Store>) -> Self {
-        let owner = uuid::Uuid::new_v4().to_string();
+        let owner = crate::owner::of_this_process();
         Self { store, owner, queues: Mutex::default() }
     }
 
@@ -236,6 +236,9 @@ impl Locks {
         loop {
             match self.store.acquire(scope, session, &owner, LEASE).await? {
                 Acquired::Lease(lease) => return Ok(lease),
+                Acquired::Held { owner, .. }
+                    if crate::owner::is_gone(&owner)
+                        && self.store.revoke(scope, session, &owner).await? => {}
                 Acquired::Held { remaining, .. } => {
                     let now = Instant::now();
                     let Some(left) = deadline.and_then(|end| end.checked_duration_since(now))

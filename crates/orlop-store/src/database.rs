@@ -32,6 +32,16 @@ impl Dialect {
     }
 }
 
+impl Dialect {
+    /// The text under the key in parameter `key` of the JSON object in `column`.
+    pub(crate) fn json_text(self, column: &str, key: usize) -> String {
+        match self {
+            Self::Sqlite => format!("{column} ->> ${key}"),
+            Self::Postgres => format!("{column}::json ->> ${key}"),
+        }
+    }
+}
+
 /// Numbers that only grow, each given once.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Sequence {
@@ -57,6 +67,8 @@ impl Sequence {
 pub(crate) enum Access {
     Read,
     Write,
+    /// Writes what may be lost with the power, such as leases: whoever held them is gone then, too.
+    WriteLightly,
 }
 
 /// One connection to a database, owned by one thread.

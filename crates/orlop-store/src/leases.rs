@@ -88,3 +88,10 @@ pub(crate) fn release(tx: &mut dyn Tx, scope: &Scope, lease: &Lease) -> Result<(
     let keys = params![scope.tenant(), scope.user(), &lease.session, &lease.owner, lease.token];
     tx.execute(sql, &keys).map(drop)
 }
+
+pub(crate) fn revoke(tx: &mut dyn Tx, scope: &Scope, session: &str, owner: &str) -> Result<bool> {
+    let sql = "UPDATE leases SET owner = NULL, expires = 0 \
+               WHERE tenant = $1 AND user_id = $2 AND session = $3 AND owner = $4";
+    let keys = params![scope.tenant(), scope.user(), session, owner];
+    Ok(tx.execute(sql, &keys)? > 0)
+}

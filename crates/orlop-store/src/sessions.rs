@@ -153,6 +153,12 @@ pub(crate) fn list(tx: &mut dyn Tx, scope: &Scope, query: &ListQuery) -> Result<
         let find = tx.dialect().find_text();
         conditions += &format!(" AND {find}(title_folded, ${}) > 0", params.len());
     }
+    if let Some((key, value)) = &query.metadata {
+        params.push(key.into());
+        params.push(value.into());
+        let field = tx.dialect().json_text("metadata", params.len() - 1);
+        conditions += &format!(" AND {field} = ${}", params.len());
+    }
     let sql = format!(
         "SELECT {HEAD} FROM sessions \
          WHERE tenant = $1 AND user_id = $2 AND (updated < $3 OR (updated = $3 AND id < $4)){conditions} \

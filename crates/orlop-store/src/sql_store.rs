@@ -49,6 +49,15 @@ impl<Kind: 'static> SqlStore<Kind> {
     }
 }
 
+impl<Kind: 'static> SqlStore<Kind> {
+    fn write_lightly<'a, T: Send + 'static>(
+        &'a self,
+        work: impl Fn(&mut dyn Tx) -> Result<T> + Send + 'static,
+    ) -> Stored<'a, T> {
+        Box::pin(async move { self.writers.run(Access::WriteLightly, work).await })
+    }
+}
+
 impl<Kind> std::fmt::Debug for SqlStore<Kind> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "store in {}", self.name)
@@ -109,17 +118,27 @@ impl<Kind: 'static> Store for SqlStore<Kind> {
         time: Duration,
     ) -> Stored<'a, Acquired> {
         let (scope, session, owner) = (scope.clone(), session.to_owned(), owner.to_owned());
-        self.write(move |tx| leases::acquire(tx, &scope, &session, &owner, time))
+        self.write_lightly(move |tx| leases::acquire(tx, &scope, &session, &owner, time))
     }
 
     fn renew<'a>(&'a self, scope: &'a Scope, lease: &'a Lease, time: Duration) -> Stored<'a, bool> {
         let (scope, lease) = (scope.clone(), lease.clone());
-        self.write(move |tx| leases::renew(tx, &scope, &lease, time))
+        self.write_lightly(move |tx| leases::renew(tx, &scope, &lease, time))
     }
 
     fn release<'a>(&'a self, scope: &'a Scope, lease: &'a Lease) -> Stored<'a, ()> {
         let (scope, lease) = (scope.clone(), lease.clone());
-        self.write(move |tx| leases::release(tx, &scope, &lease))
+        self.write_lightly(move |tx| leases::release(tx, &scope, &lease))
+    }
+
+    fn revoke<'a>(
+        &'a self,
+        scope: &'a Scope,
+        session: &'a str,
+        owner: &'a str,
+    ) -> Stored<'a, bool> {
+        let (scope, session, owner) = (scope.clone(), session.to_owned(), owner.to_owned());
+        self.write_lightly(move |tx| leases::revoke(tx, &scope, &session, &owner))
     }
 
     fn turn<'a>(&'a self, scope: &'a Scope, request: &'a str) -> Stored<'a, Option<TurnRecord>> {

@@ -70,6 +70,10 @@ pub trait Store: Send + Sync + 'static {
     /// Gives a lease back; one that is lost already is no error.
     fn release<'a>(&'a self, scope: &'a Scope, lease: &'a Lease) -> Stored<'a, ()>;
 
+    /// Takes a lease away from an owner that is known to be gone; `false` if it is not theirs.
+    fn revoke<'a>(&'a self, scope: &'a Scope, session: &'a str, owner: &'a str)
+    -> Stored<'a, bool>;
+
     /// A turn by the id of its request.
     fn turn<'a>(&'a self, scope: &'a Scope, request: &'a str) -> Stored<'a, Option<TurnRecord>>;
 
@@ -190,6 +194,8 @@ pub struct ListQuery {
     pub agent: Option<String>,
     /// Only those whose title contains this text, whatever its case.
     pub title: Option<String>,
+    /// Only those whose metadata has this text under this key.
+    pub metadata: Option<(String, String)>,
     /// At most so many; 0 means 50, and 1000 is the most.
     pub limit: usize,
     /// Goes on where a page ended.

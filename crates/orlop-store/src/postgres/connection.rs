@@ -3,7 +3,7 @@
 use super::errors::{explain, is_broken, is_passing};
 use super::settings::Settings;
 use super::transaction::PostgresTx;
-use crate::database::{Access, Connection, Work};
+use crate::database::{Access, Connection, Tx, Work};
 use orlop_core::{Error, Result};
 use postgres::{Client, IsolationLevel, Statement};
 use std::collections::HashMap;
@@ -49,13 +49,18 @@ impl PostgresConnection {
         // All that a reader reads is of one moment; a writer locks the rows it depends on.
         let begin = begin.isolation_level(match access {
             Access::Read => IsolationLevel::RepeatableRead,
-            Access::Write => IsolationLevel::ReadCommitted,
+            Access::Write | Access::WriteLightly => IsolationLevel::ReadCommitted,
         });
         let transaction = match begin.start() {
             Ok(transaction) => transaction,
             Err(error) => return retry_if(is_broken(&error), explain(place, &error)),
         };
         let mut tx = PostgresTx::new(transaction, &mut live.statements, place);
+        if access == Access::WriteLightly
+            && let Err(error) = tx.execute("SET LOCAL synchronous_commit = off", &[])
+        {
+            return retry_if(tx.may_succeed_again(), error);
+        }
         if let Err(error) = work(&mut tx) {
             return retry_if(tx.may_succeed_again(), error);
         }

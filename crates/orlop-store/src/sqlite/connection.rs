@@ -116,15 +116,32 @@ fn patiently<T>(attempt: impl Fn() -> Result<T, Failure>) -> Result<T, Failure> 
 
 impl Connection for SqliteConnection {
     fn transaction(&mut self, access: Access, work: &mut Work<'_>) -> Result<()> {
+        if access != Access::WriteLightly {
+            return self.run(access, work);
+        }
+        self.set_synchronous("NORMAL")?;
+        let done = self.run(access, work);
+        self.set_synchronous("FULL")?;
+        done
+    }
+}
+
+impl SqliteConnection {
+    fn run(&mut self, access: Access, work: &mut Work<'_>) -> Result<()> {
         let behavior = match access {
             Access::Read => TransactionBehavior::Deferred,
-            Access::Write => TransactionBehavior::Immediate,
+            Access::Write | Access::WriteLightly => TransactionBehavior::Immediate,
         };
         let place = &self.place;
         let transaction = self.connection.transaction_with_behavior(behavior);
         let transaction = transaction.map_err(|error| explain(place, &error))?;
         work(&mut SqliteTx { connection: &transaction, place })?;
         transaction.commit().map_err(|error| explain(place, &error))
+    }
+
+    fn set_synchronous(&self, mode: &str) -> Result<()> {
+        let set = self.connection.execute_batch(&format!("PRAGMA synchronous = {mode}"));
+        set.map_err(|error| explain(&self.place, &error))
     }
 }
 

@@ -1,0 +1,362 @@
+//! The command line: every command and flag, with the help people read.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Agents that answer, use tools and remember, from the command line.
+#[derive(Debug, Parser)]
+#[command(
+    name = "orlop",
+    version,
+    about,
+    propagate_version = true,
+    subcommand_required = true,
+    arg_required_else_help = true
+)]
+pub(crate) struct Cli {
+    /// Read only this configuration file.
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Set a configuration key, for instance `--set agents.default.model=m`. May be repeated.
+    #[arg(long, global = true, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Say more on stderr; twice for everything.
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Ask once and print the answer.
+    Run(Run),
+    /// Stored sessions: list, show, search, fork, edit, delete.
+    #[command(subcommand)]
+    Session(Session),
+    /// The agents of the configuration.
+    #[command(subcommand)]
+    Agent(Agent),
+    /// The tools agents have.
+    #[command(subcommand)]
+    Tool(Tool),
+    /// The models a provider offers.
+    #[command(subcommand)]
+    Model(Model),
+    /// What plugins offer to do: list and run.
+    #[command(subcommand)]
+    Action(Action),
+    /// Which hook of which plugin did what in a request, and how long it took.
+    Trace {
+        /// The request; the last one if it is not said.
+        request_id: Option<String>,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// The configuration: show, check, describe, begin one.
+    #[command(subcommand)]
+    Config(Config),
+    /// Check that everything works, and say what to do where it does not.
+    Doctor {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print a completion script for a shell.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+}
+
+/// Ask once and print the answer.
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    /// What to ask. `-` reads it from standard input; input that is piped in is added to it.
+    pub(crate) prompt: Option<String>,
+    /// The agent of a new session.
+    #[arg(long, short, value_name = "AGENT")]
+    pub(crate) agent: Option<String>,
+    /// The model, for this request.
+    #[arg(long, short, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// Go on with this session, or begin one with this id.
+    #[arg(long, short, value_name = "ID", conflicts_with = "continue_last")]
+    pub(crate) session: Option<String>,
+    /// Go on with the session last used in this folder.
+    #[arg(long = "continue", short = 'c')]
+    pub(crate) continue_last: bool,
+    /// Attach a file. May be repeated.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) attach: Vec<PathBuf>,
+    /// How to print the answer.
+    #[arg(long, short, value_enum, default_value_t = Output::Text)]
+    pub(crate) output: Output,
+    /// Run every tool call that would ask.
+    #[arg(long, conflicts_with = "deny")]
+    pub(crate) yes: bool,
+    /// Refuse every tool call that would ask.
+    #[arg(long)]
+    pub(crate) deny: bool,
+    /// Store nothing.
+    #[arg(long, conflicts_with_all = ["session", "continue_last"])]
+    pub(crate) ephemeral: bool,
+    /// The id of the request: sending it again gives the same answer and runs nothing twice.
+    #[arg(long, value_name = "ID")]
+    pub(crate) request_id: Option<String>,
+}
+
+/// How to print an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Output {
+    /// The text of the answer.
+    Text,
+    /// One JSON object at the end.
+    Json,
+    /// One JSON object a line for every event.
+    StreamJson,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Session {
+    /// The sessions there are, the most recently changed first.
+    List {
+        /// Only those of this agent.
+        #[arg(long)]
+        agent: Option<String>,
+        /// Only those whose title contains this text.
+        #[arg(long)]
+        query: Option<String>,
+        /// At most so many.
+        #[arg(long, default_value_t = 50)]
+        limit: usize,
+        /// Go on where a page ended.
+        #[arg(long)]
+        cursor: Option<String>,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// The messages of a session.
+    Show {
+        /// The session.
+        id: String,
+        /// Only the last so many messages.
+        #[arg(long)]
+        last: Option<usize>,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Sessions in which all these words occur.
+    Search {
+        /// The words.
+        #[arg(required = true)]
+        words: Vec<String>,
+        /// At most so many sessions.
+        #[arg(long, default_value_t = 20)]
+        limit: usize,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write a session to a file or to standard output.
+    Export {
+        /// The session.
+        id: String,
+        /// The file.
+        #[arg(long, short)]
+        output: Option<PathBuf>,
+        /// The format.
+        #[arg(long, value_enum, default_value_t = ExportFormat::Json)]
+        format: ExportFormat,
+    },
+    /// Read a session from a file, or from standard input with `-`.
+    Import {
+        /// The file.
+        file: PathBuf,
+        /// Store it under this id.
+        #[arg(long)]
+        id: Option<String>,
+    },
+    /// Copy a session up to a message under a new id.
+    Fork {
+        /// The session.
+        id: String,
+        /// The last message to keep; all if it is not said.
+        #[arg(long, value_name = "INDEX", allow_negative_numbers = true)]
+        at: Option<i64>,
+        /// The id of the fork.
+        #[arg(long)]
+        id_of_fork: Option<String>,
+    },
+    /// Change a session: its title, its settings, its messages.
+    Edit(Edit),
+    /// Take back what an action changed.
+    Undo {
+        /// The session.
+        id: String,
+        /// The change; without it the changes are listed.
+        change: Option<String>,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Delete sessions with everything that belongs to them.
+    Delete {
+        /// The sessions.
+        #[arg(required = true)]
+        ids: Vec<String>,
+        /// Do not ask.
+        #[arg(long, short)]
+        yes: bool,
+    },
+    /// Give a session another agent.
+    Switch {
+        /// The session.
+        id: String,
+        /// The agent.
+        agent: String,
+    },
+}
+
+/// Change a session: its title, its settings, its messages.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = true)]
+pub(crate) struct Edit {
+    /// The session.
+    #[arg(group = "which")]
+    pub(crate) id: String,
+    /// Another title.
+    #[arg(long)]
+    pub(crate) title: Option<String>,
+    /// A setting of this session only; an empty value removes it. May be repeated.
+    #[arg(long = "override", value_name = "KEY=VALUE")]
+    pub(crate) overrides: Vec<String>,
+    /// The message to change; negative numbers count from the end.
+    #[arg(long, value_name = "INDEX", requires = "content", allow_negative_numbers = true)]
+    pub(crate) message: Option<i64>,
+    /// What the message is to say.
+    #[arg(long, value_name = "TEXT", requires = "message")]
+    pub(crate) content: Option<String>,
+    /// Remove a message. May be repeated.
+    #[arg(long, value_name = "INDEX", allow_negative_numbers = true)]
+    pub(crate) remove: Vec<i64>,
+    /// Append the messages of another session.
+    #[arg(long, value_name = "ID")]
+    pub(crate) join: Option<String>,
+}
+
+/// The format of an export.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// Everything; can be imported again.
+    Json,
+    /// For reading.
+    Markdown,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Agent {
+    /// The agents there are.
+    List {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// What an agent is made of.
+    Show {
+        /// The agent; the default one if it is not said.
+        agent: Option<String>,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Tool {
+    /// The tools an agent has.
+    List {
+        /// The agent; the default one if it is not said.
+        #[arg(long)]
+        agent: Option<String>,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Model {
+    /// The models an agent's provider offers.
+    List {
+        /// The agent; the default one if it is not said.
+        #[arg(long)]
+        agent: Option<String>,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Action {
+    /// The actions there are.
+    List {
+        /// With those of this session's agent.
+        #[arg(long)]
+        session: Option<String>,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Run an action.
+    Run {
+        /// The plugin.
+        plugin: String,
+        /// The action.
+        action: String,
+        /// Its inputs: `key=value`, where a value may be JSON.
+        params: Vec<String>,
+        /// On this session.
+        #[arg(long)]
+        session: Option<String>,
+        /// Show what it would change, and change nothing.
+        #[arg(long, requires = "session")]
+        preview: bool,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Config {
+    /// The configuration in force and where each value came from. Secrets are masked.
+    Show {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Every problem of the configuration, with file and line.
+    Check {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// The JSON Schema of the configuration, for editors.
+    Schema,
+    /// The files and folders in use.
+    Path {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write a commented orlop.toml to begin with.
+    Init {
+        /// Where; the working folder if it is not said.
+        path: Option<PathBuf>,
+    },
+}

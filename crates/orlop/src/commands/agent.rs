@@ -1,0 +1,135 @@
+//! `orlop agent`, `orlop tool`, `orlop model`: what agents are made of.
+
+use crate::cli::{Agent, Model, Tool};
+use crate::exit::Failure;
+use crate::output;
+use crate::workplace::Workplace;
+use orlop_app::Application;
+use orlop_core::{Config, Core, Value};
+use serde_json::json;
+use std::process::ExitCode;
+
+pub(super) async fn agents(workplace: Workplace, command: Agent) -> Result<ExitCode, Failure> {
+    let app = workplace.application().await?;
+    match command {
+        Agent::List { json } => list(&app, json),
+        Agent::Show { agent, json } => show(&app, agent, json).await,
+    }
+}
+
+/// The agent named, or the default one.
+fn agent_of(app: &Application, agent: Option<String>) -> Result<(String, Core, Config), Failure> {
+    let id = match agent {
+        Some(id) => id,
+        None => app.config().default_agent()?,
+    };
+    let (core, config) = app.agent(&id).map_err(|error| match error.class() {
+        orlop_core::ErrorClass::NotFound => Failure::from(error),
+        _ => Failure::config(&error),
+    })?;
+    Ok((id, core, config))
+}
+
+fn list(app: &Application, json: bool) -> Result<ExitCode, Failure> {
+    let default = app.config().default_agent().ok();
+    let agents = app.config().agents().into_iter().map(|id| {
+        // An agent whose key is missing is still one of the agents.
+        let config = app.agent(id).map(|(_, config)| config);
+        let text =
+            |key: &str| config.as_ref().ok().and_then(|config| config.text(key)).map(str::to_owned);
+        (id, text("provider"), text("model"), config.as_ref().err().map(ToString::to_string))
+    });
+    if json {
+        let agents: Vec<Value> = agents
+            .map(|(id, provider, model, problem)| {
+                json!({
+                    "agent_id": id, "provider": provider, "model": model,
+                    "default": default.as_deref() == Some(id), "problem": problem,
+                })
+            })
+            .collect();
+        return Ok(output::json(&agents)?);
+    }
+    let rows: Vec<Vec<String>> = agents
+        .map(|(id, provider, model, problem)| {
+            let mark = if default.as_deref() == Some(id) { "*" } else { "" };
+            let usable = if problem.is_some() { "no" } else { "yes" };
+            vec![
+                format!("{id}{mark}"),
+                provider.unwrap_or_default(),
+                model.unwrap_or_default(),
+                usable.to_owned(),
+            ]
+        })
+        .collect();
+    Ok(output::table(&["AGENT", "PROVIDER", "MODEL", "USABLE"], &rows)?)
+}
+
+async fn show(app: &Application, agent: Option<String>, json: bool) -> Result<ExitCode, Failure> {
+    let (id, core, config) = agent_of(app, agent)?;
+    let plugins = core.plugins_for(&config).await?;
+    let tools = core.tool_schemas(&config).await?;
+    let names: Vec<&str> =
+        tools.iter().filter_map(|schema| orlop_core::types::tool::schema_name(schema)).collect();
+    let value = json!({
+        "agent_id": id,
+        "provider": config.text("provider"),
+        "model": config.text("model"),
+        "plugins": {
+            "providers": plugins.providers, "extensions": plugins.extensions,
+            "features": plugins.features, "tools": plugins.tools,
+        },
+        "tools": names,
+    });
+    if json {
+        return Ok(output::json(&value)?);
+    }
+    let list = |names: &[String]| if names.is_empty() { "-".to_owned() } else { names.join(", ") };
+    let rows = vec![
+        vec!["agent".to_owned(), id],
+        vec!["provider".to_owned(), config.text("provider").unwrap_or("-").to_owned()],
+        vec!["model".to_owned(), config.text("model").unwrap_or("-").to_owned()],
+        vec!["extensions".to_owned(), list(&plugins.extensions)],
+        vec!["features".to_owned(), list(&plugins.features)],
+        vec!["tool plugins".to_owned(), list(&plugins.tools)],
+        vec!["tools".to_owned(), if names.is_empty() { "-".to_owned() } else { names.join(", ") }],
+    ];
+    Ok(output::table(&["", ""], &rows)?)
+}
+
+pub(super) async fn tools(workplace: Workplace, command: Tool) -> Result<ExitCode, Failure> {
+    let Tool::List { agent, json } = command;
+    let app = workplace.application().await?;
+    let (_, core, config) = agent_of(&app, agent)?;
+    let tools = core.available_tools(&config).await?;
+    if json {
+        return Ok(output::json(&*tools)?);
+    }
+    let rows: Vec<Vec<String>> = tools
+        .iter()
+        .map(|tool| {
+            let description = tool.schema.get("description").and_then(Value::as_str);
+            vec![
+                tool.name().unwrap_or_default().to_owned(),
+                tool.plugin.clone(),
+                description.unwrap_or_default().to_owned(),
+            ]
+        })
+        .collect();
+    Ok(output::table(&["TOOL", "PLUGIN", "DESCRIPTION"], &rows)?)
+}
+
+pub(super) async fn models(workplace: Workplace, command: Model) -> Result<ExitCode, Failure> {
+    let Model::List { agent, json } = command;
+    let app = workplace.application().await?;
+    let (_, core, config) = agent_of(&app, agent)?;
+    let models = core.models_for(&config).await?;
+    if json {
+        return Ok(output::json(&models)?);
+    }
+    let rows: Vec<Vec<String>> = models
+        .iter()
+        .map(|model| vec![model.get("id").and_then(Value::as_str).unwrap_or_default().to_owned()])
+        .collect();
+    Ok(output::table(&["MODEL"], &rows)?)
+}

@@ -1,0 +1,111 @@
+//! `orlop doctor`: checks that everything works, and says what to do where it does not.
+
+use crate::exit::{FAILED, Failure};
+use crate::output;
+use crate::workplace::Workplace;
+use orlop_app::Application;
+use serde::Serialize;
+use std::process::ExitCode;
+
+/// One thing that was looked at.
+#[derive(Serialize)]
+struct Finding {
+    what: &'static str,
+    ok: bool,
+    detail: String,
+}
+
+impl Finding {
+    fn of(what: &'static str, found: Result<String, String>) -> Self {
+        let ok = found.is_ok();
+        let (Ok(detail) | Err(detail)) = found;
+        Self { what, ok, detail }
+    }
+}
+
+pub(super) async fn run(workplace: Workplace, json: bool) -> Result<ExitCode, Failure> {
+    let mut findings = vec![configuration(&workplace)];
+    match workplace.application().await {
+        Ok(app) => look_at(&app, &mut findings).await,
+        Err(failure) => findings.push(Finding::of("store", Err(failure.message))),
+    }
+    let healthy = findings.iter().all(|finding| finding.ok);
+    if json {
+        output::json(&findings)?;
+    } else {
+        let rows: Vec<Vec<String>> = findings
+            .iter()
+            .map(|finding| {
+                let mark = if finding.ok { "ok" } else { "PROBLEM" };
+                vec![finding.what.to_owned(), mark.to_owned(), finding.detail.clone()]
+            })
+            .collect();
+        output::table(&["WHAT", "STATE", "DETAIL"], &rows)?;
+    }
+    match healthy {
+        true => Ok(ExitCode::SUCCESS),
+        false => Err(Failure::silent(FAILED)),
+    }
+}
+
+fn configuration(workplace: &Workplace) -> Finding {
+    let problems = workplace.config.check(&workplace.plugins.schema());
+    let files: Vec<String> =
+        workplace.locations.files().iter().map(|file| file.display().to_string()).collect();
+    let found = match (problems.first(), problems.len()) {
+        (None, _) if files.is_empty() => {
+            Ok(workplace.notice.clone().unwrap_or_else(|| "no file".to_owned()))
+        }
+        (None, _) => Ok(files.join(", ")),
+        (Some(first), 1) => Err(first.to_string()),
+        (Some(first), n) => Err(format!("{first} (and {} more; `orlop config check`)", n - 1)),
+    };
+    Finding::of("configuration", found)
+}
+
+async fn look_at(app: &Application, findings: &mut Vec<Finding>) {
+    let store = app.store().check().await;
+    findings.push(Finding::of(
+        "store",
+        store
+            .map(|health| {
+                format!(
+                    "{}, schema {}, {} sessions",
+                    health.name, health.schema_version, health.sessions
+                )
+            })
+            .map_err(|error| error.to_string()),
+    ));
+    let open = app.store().abandoned(1_000).await;
+    findings.push(Finding::of(
+        "interrupted requests",
+        match open {
+            Ok(open) if open.is_empty() => Ok("none".to_owned()),
+            Ok(open) => Ok(format!("{}; the next `orlop run` settles them", open.len())),
+            Err(error) => Err(error.to_string()),
+        },
+    ));
+    let agents = app.config().agents().into_iter().map(str::to_owned).collect::<Vec<_>>();
+    for id in agents {
+        let found = match app.agent(&id) {
+            Ok((core, config)) => models(&id, &core, &config).await,
+            Err(error) => Err(format!("{id}: {error}")),
+        };
+        findings.push(Finding::of("agent", found));
+    }
+}
+
+/// Whether an agent's provider answers.
+async fn models(
+    id: &str,
+    core: &orlop_core::Core,
+    config: &orlop_core::Config,
+) -> Result<String, String> {
+    let provider = config.text("provider").unwrap_or("none");
+    let models = core.models_for(config).await.map_err(|error| format!("{id}: {error}"))?;
+    let model = config.text("model").unwrap_or("-");
+    match models.len() {
+        0 => Ok(format!("{id}: {provider}, model {model}; the server lists no models")),
+        n => Ok(format!("{id}: {provider}, model {model}; {n} models offered")),
+    }
+}

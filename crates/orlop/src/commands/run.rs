@@ -1,0 +1,334 @@
+//! `orlop run`: one turn. The answer goes to stdout; progress goes to stderr if people look at it.
+
+use crate::cli::{Output, Run};
+use crate::exit::{FAILED, Failure, INTERRUPTED};
+use crate::interrupt::Interrupts;
+use crate::output;
+use crate::workplace::Workplace;
+use orlop_app::assets::Upload;
+use orlop_app::store::ListQuery;
+use orlop_app::ui::{plain_line, plain_text};
+use orlop_app::{
+    Application, Approval, Chat, ChatRequest, Decision, Event, EventKind, Recovery, error_of,
+};
+use orlop_core::{CallContext, Map, Message, Role, Value};
+use serde_json::json;
+use std::io::{BufRead, IsTerminal, Read, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+/// The longest input read from a pipe.
+const MAX_INPUT: u64 = 16 * 1024 * 1024;
+
+pub(super) async fn run(workplace: Workplace, run: Run) -> Result<ExitCode, Failure> {
+    let text = prompt(&run)?;
+    let mut interrupts = Interrupts::new();
+    let host = workplace.host().await?;
+    if let (Some(notice), true) = (&workplace.notice, std::io::stderr().is_terminal()) {
+        eprintln!("{}", plain_line(notice));
+    }
+    let app = host.app().clone();
+    app.recover(Recovery::Settle).await?;
+    let chat = host.chat(request(&app, &run, text).await?).await?;
+    let mut printer = Printer::new(run.output);
+    let ended = follow(&app, chat, &mut printer, &mut interrupts).await;
+    host.stop().await;
+    ended
+}
+
+async fn request(app: &Application, run: &Run, text: String) -> Result<ChatRequest, Failure> {
+    let folder = std::env::current_dir().map(|path| path.display().to_string()).unwrap_or_default();
+    let session_id = match (&run.session, run.continue_last) {
+        (Some(id), _) => Some(id.clone()),
+        (None, true) => Some(last_session(app, &folder).await?),
+        (None, false) => None,
+    };
+    let mut overrides = Map::new();
+    if let Some(model) = &run.model {
+        overrides.insert("model".to_owned(), model.clone().into());
+    }
+    let mut attachments = Vec::with_capacity(run.attach.len());
+    for path in &run.attach {
+        attachments.push(attach(app, path).await?);
+    }
+    let asks = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    Ok(ChatRequest {
+        session_id,
+        agent_id: run.agent.clone(),
+        metadata: Map::from_iter([("working_dir".to_owned(), folder.into())]),
+        content: text.into(),
+        attachments,
+        overrides,
+        request_id: run.request_id.clone(),
+        stream: true,
+        persist: run.ephemeral.then_some(false),
+        approval: match (run.yes, run.deny || !asks) {
+            (true, _) => Approval::Allow,
+            (false, true) => Approval::Deny,
+            (false, false) => Approval::Wait,
+        },
+        context: CallContext::new("command line"),
+        ..ChatRequest::default()
+    })
+}
+
+/// The session last used in this folder.
+async fn last_session(app: &Application, folder: &str) -> Result<String, Failure> {
+    let query = ListQuery {
+        metadata: Some(("working_dir".to_owned(), folder.to_owned())),
+        limit: 1,
+        ..ListQuery::default()
+    };
+    let page = app.list_sessions(&query).await?;
+    page.sessions.into_iter().next().map(|session| session.session_id).ok_or_else(|| Failure {
+        code: crate::exit::NOT_FOUND,
+        message: "there is no session of this folder to continue; leave --continue out".to_owned(),
+    })
+}
+
+async fn attach(app: &Application, path: &Path) -> Result<String, Failure> {
+    let bytes = std::fs::read(path).map_err(|error| {
+        Failure::usage(format!("{} cannot be attached: {error}", path.display()))
+    })?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let record = app.put_asset(None, Upload::new(name, None), bytes).await?;
+    Ok(record.id)
+}
+
+/// The prompt, with what is piped in behind it.
+fn prompt(run: &Run) -> Result<String, Failure> {
+    let given = run.prompt.as_deref().filter(|prompt| *prompt != "-");
+    let mut stdin = std::io::stdin().lock();
+    let piped = if stdin.is_terminal() && run.prompt.as_deref() != Some("-") {
+        String::new()
+    } else {
+        let mut bytes = Vec::new();
+        (&mut stdin).take(MAX_INPUT + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > MAX_INPUT {
+            return Err(Failure::usage(format!(
+                "the input is larger than {} MiB; attach it as a file",
+                MAX_INPUT / 1024 / 1024
+            )));
+        }
+        String::from_utf8(bytes)
+            .map_err(|_| Failure::usage("the input is no UTF-8 text; attach it as a file"))?
+    };
+    let parts: Vec<&str> = [given.unwrap_or_default(), piped.trim_end()]
+        .into_iter()
+        .filter(|p| !p.is_empty())
+        .collect();
+    if parts.is_empty() && run.attach.is_empty() {
+        return Err(Failure::usage(
+            "there is nothing to ask; write a prompt, for instance: orlop run \"hello\"",
+        ));
+    }
+    Ok(parts.join("\n\n"))
+}
+
+/// Prints events until the request ends. Ctrl-C once cancels, twice leaves.
+async fn follow(
+    app: &Application,
+    mut chat: Chat,
+    printer: &mut Printer,
+    interrupts: &mut Interrupts,
+) -> Result<ExitCode, Failure> {
+    let mut cancelled = false;
+    let code = loop {
+        let event = tokio::select! {
+            biased;
+            event = chat.next() => event,
+            () = interrupts.next() => {
+                if cancelled {
+                    return Err(Failure::silent(INTERRUPTED));
+                }
+                cancelled = true;
+                printer.note("cancelling; once more to leave at once");
+                app.cancel_request(&chat.request_id, "the user pressed Ctrl-C").await?;
+                continue;
+            }
+        };
+        let Some(event) = event else {
+            break Err(Failure {
+                code: FAILED,
+                message: "the request ended without an outcome".to_owned(),
+            });
+        };
+        printer.print(&event)?;
+        match &event.kind {
+            EventKind::ApprovalRequested { call_id, name, reason, call, .. } => {
+                let decision = decide(name, reason, call).await;
+                app.decide(&chat.request_id, call_id, decision).await?;
+            }
+            EventKind::Final { .. } => {
+                let status = chat.handled.as_ref().map_or(200, |handled| handled.status);
+                break match status {
+                    200..400 => Ok(ExitCode::SUCCESS),
+                    _ => Ok(ExitCode::from(FAILED)),
+                };
+            }
+            EventKind::RequestFailed { error } => {
+                let failure = Failure::from(error_of(error));
+                let code = if failure.code == INTERRUPTED { INTERRUPTED } else { FAILED };
+                break Err(Failure { code, message: failure.message });
+            }
+            EventKind::RequestCancelled { reason } => {
+                let code = if cancelled { INTERRUPTED } else { FAILED };
+                break Err(Failure { code, message: format!("cancelled: {reason}") });
+            }
+            _ => {}
+        }
+    };
+    chat.ended().await;
+    match code {
+        // In JSON the failure is in the output.
+        Err(failure) if printer.output != Output::Text => Err(Failure::silent(failure.code)),
+        code => code,
+    }
+}
+
+/// Asks the person at the terminal.
+async fn decide(name: &str, reason: &str, call: &Map) -> Decision {
+    let shown = serde_json::to_string(call).unwrap_or_default();
+    let question = format!(
+        "{} ({})\n{}\nRun it? [y/N] ",
+        plain_line(reason),
+        plain_line(name),
+        plain_line(&shown)
+    );
+    let answer = tokio::task::spawn_blocking(move || {
+        eprint!("{question}");
+        let _ = std::io::stderr().flush();
+        let mut line = String::new();
+        let _ = std::io::stdin().lock().read_line(&mut line);
+        line
+    });
+    let answer = answer.await.unwrap_or_default();
+    let allow = matches!(answer.trim().to_lowercase().as_str(), "y" | "yes");
+    Decision { allow, by: "user".to_owned(), ..Decision::default() }
+}
+
+/// Puts events on the screen, or into a pipe.
+struct Printer {
+    output: Output,
+    /// Whether the answer is shown as it comes.
+    live: bool,
+    /// Whether progress is shown.
+    progress: bool,
+    /// Whether the last thing on stdout was a fragment without a line end.
+    open_line: bool,
+    /// What has been shown of the message under way.
+    shown: String,
+}
+
+impl Printer {
+    fn new(output: Output) -> Self {
+        Self {
+            output,
+            live: output == Output::Text && std::io::stdout().is_terminal(),
+            progress: output == Output::Text && std::io::stderr().is_terminal(),
+            open_line: false,
+            shown: String::new(),
+        }
+    }
+
+    fn print(&mut self, event: &Event) -> Result<(), Failure> {
+        match self.output {
+            Output::StreamJson => {
+                let mut out = std::io::stdout().lock();
+                serde_json::to_writer(&mut out, event).map_err(std::io::Error::from)?;
+                writeln!(out)?;
+                out.flush()?;
+                Ok(())
+            }
+            Output::Json => self.json(event),
+            Output::Text => self.text(event),
+        }
+    }
+
+    fn json(&self, event: &Event) -> Result<(), Failure> {
+        let about = |fields: Value| {
+            let mut all = json!({
+                "request_id": event.request_id, "session_id": event.session_id,
+            });
+            if let (Value::Object(all), Value::Object(fields)) = (&mut all, fields) {
+                all.extend(fields);
+            }
+            all
+        };
+        let value = match &event.kind {
+            EventKind::Final { messages, usage, .. } => {
+                about(json!({ "messages": messages, "usage": usage }))
+            }
+            EventKind::RequestFailed { error } => about(json!({ "error": error })),
+            EventKind::RequestCancelled { reason } => about(
+                json!({ "error": { "type": "cancelled", "message": reason, "retryable": false } }),
+            ),
+            _ => return Ok(()),
+        };
+        output::json(&value)?;
+        Ok(())
+    }
+
+    fn text(&mut self, event: &Event) -> Result<(), Failure> {
+        match &event.kind {
+            EventKind::Partial { message } if self.live && !message.content.is_empty() => {
+                let mut out = std::io::stdout().lock();
+                write!(out, "{}", plain_text(&message.content))?;
+                out.flush()?;
+                self.shown.push_str(&message.content);
+                self.open_line = !self.shown.ends_with('\n');
+            }
+            EventKind::ToolCall { name, preview, .. } => {
+                self.close_line()?;
+                let text = if preview.is_empty() { name } else { preview };
+                self.note(&format!("· {}", plain_line(text)));
+            }
+            EventKind::ToolResult { message, .. }
+                if message.metadata().contains_key("tool_error") =>
+            {
+                self.note(&format!("  {}", plain_line(message.text())));
+            }
+            EventKind::Final { messages, .. } => self.answer(messages)?,
+            EventKind::RequestFailed { .. } | EventKind::RequestCancelled { .. } => {
+                self.close_line()?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The answer, as far as it has not been shown.
+    fn answer(&mut self, messages: &[Message]) -> Result<(), Failure> {
+        let last = messages.iter().rev().find(|message| message.role() == Role::Assistant);
+        let text = last.map(Message::text).unwrap_or_default();
+        if !(self.live && self.shown.ends_with(text)) {
+            self.close_line()?;
+            let shown =
+                if std::io::stdout().is_terminal() { plain_text(text) } else { text.to_owned() };
+            let mut out = std::io::stdout().lock();
+            write!(out, "{shown}")?;
+            out.flush()?;
+            self.open_line = !text.ends_with('\n');
+        }
+        self.close_line()
+    }
+
+    fn close_line(&mut self) -> Result<(), Failure> {
+        self.shown.clear();
+        if std::mem::take(&mut self.open_line) {
+            let mut out = std::io::stdout().lock();
+            writeln!(out)?;
+            out.flush()?;
+        }
+        Ok(())
+    }
+
+    fn note(&self, text: &str) {
+        if self.progress {
+            match output::is_coloured() {
+                true => eprintln!("\x1b[2m{text}\x1b[0m"),
+                false => eprintln!("{text}"),
+            }
+        }
+    }
+}

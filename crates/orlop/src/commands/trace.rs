@@ -1,0 +1,50 @@
+//! `orlop trace`: what each hook did in a request.
+
+use crate::exit::{Failure, NOT_FOUND};
+use crate::output;
+use crate::workplace::Workplace;
+use orlop_core::{Map, Value};
+use std::process::ExitCode;
+
+pub(super) async fn run(
+    workplace: Workplace,
+    request_id: Option<String>,
+    json: bool,
+) -> Result<ExitCode, Failure> {
+    let app = workplace.application().await?;
+    let request_id = match request_id {
+        Some(id) => id,
+        None => {
+            let turns = app.store().turns(app.scope(), None, 1).await?;
+            let last = turns.into_iter().next().ok_or_else(|| Failure {
+                code: NOT_FOUND,
+                message: "there has been no request yet".to_owned(),
+            })?;
+            last.request
+        }
+    };
+    let trace = app.trace(&request_id).await?;
+    if json {
+        return Ok(output::json(&trace)?);
+    }
+    let rows: Vec<Vec<String>> = trace.iter().map(row).collect();
+    Ok(output::table(&["AT MS", "TOOK MS", "PLUGIN", "WHAT", "OUTCOME", "CHANGED"], &rows)?)
+}
+
+fn row(entry: &Map) -> Vec<String> {
+    let text = |key: &str| match entry.get(key) {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Null) | None => String::new(),
+        Some(other) => other.to_string(),
+    };
+    let millis = |key: &str| {
+        let micros = entry.get(key).and_then(Value::as_u64).unwrap_or_default();
+        format!("{}.{:03}", micros / 1000, micros % 1000)
+    };
+    let what = match text("hook") {
+        hook if hook.is_empty() => format!("{} {}", text("kind"), text("detail")),
+        hook => hook,
+    };
+    let changed: String = text("change").chars().take(60).collect();
+    vec![millis("start_us"), millis("duration_us"), text("plugin"), what, text("outcome"), changed]
+}

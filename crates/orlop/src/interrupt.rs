@@ -1,0 +1,33 @@
+//! Ctrl-C: the first cancels, the second leaves.
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// Listens for Ctrl-C and for being told to end.
+pub(crate) struct Interrupts {
+    interrupt: Option<Signal>,
+    terminate: Option<Signal>,
+}
+
+impl Interrupts {
+    pub(crate) fn new() -> Self {
+        let listen = |kind| signal(kind).ok();
+        Self {
+            interrupt: listen(SignalKind::interrupt()),
+            terminate: listen(SignalKind::terminate()),
+        }
+    }
+
+    /// Waits for the next one.
+    pub(crate) async fn next(&mut self) {
+        let wait = async |signal: &mut Option<Signal>| match signal {
+            Some(signal) => {
+                signal.recv().await;
+            }
+            None => std::future::pending().await,
+        };
+        tokio::select! {
+            () = wait(&mut self.interrupt) => {}
+            () = wait(&mut self.terminate) => {}
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! The command line of Orlop, as a library: a program with plugins of its own calls [`run`] with
+//! them and is `orlop` with these plugins.
+
+mod cli;
+mod commands;
+mod exit;
+mod interrupt;
+mod output;
+mod workplace;
+
+use clap::Parser;
+use orlop_app::Plugins;
+use orlop_providers::openai::OpenAiCompatible;
+use std::ffi::OsString;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+/// The plugins that ship with Orlop.
+pub fn shipped_plugins() -> Plugins {
+    Plugins::new().provider(Arc::new(OpenAiCompatible::default()), vec![])
+}
+
+/// Runs the command that `arguments` name (the first is the program) with `plugins`.
+pub fn run(arguments: impl IntoIterator<Item = OsString>, plugins: Plugins) -> ExitCode {
+    let cli = match cli::Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => return exit::usage(&error),
+    };
+    output::start_logging(cli.verbose);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = match runtime {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            let error = orlop_core::Error::internal(format!("cannot start: {error}"));
+            return exit::failed(&error.into());
+        }
+    };
+    let done = runtime.block_on(commands::dispatch(cli, plugins));
+    // Work that nobody waits for any more must not keep the program from ending.
+    runtime.shutdown_background();
+    match done {
+        Ok(code) => code,
+        Err(failure) => exit::failed(&failure),
+    }
+}

@@ -1,0 +1,70 @@
+//! What commands print: tables for people, JSON for programs, logs on stderr.
+
+use serde::Serialize;
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+
+/// Logs on stderr: warnings of Orlop itself by default, more with each `-v`; `ORLOP_LOG` sets the
+/// level by name.
+pub(crate) fn start_logging(verbose: u8) {
+    let named = std::env::var("ORLOP_LOG").ok().and_then(|level| level.parse().ok());
+    let level = named.unwrap_or(match verbose {
+        0 => tracing::Level::ERROR,
+        1 => tracing::Level::INFO,
+        _ => tracing::Level::DEBUG,
+    });
+    let log = tracing_subscriber::fmt()
+        .with_max_level(level)
+        .with_writer(std::io::stderr)
+        .with_ansi(is_coloured())
+        .finish();
+    let _ = tracing::subscriber::set_global_default(log);
+}
+
+/// Whether people look at stderr in colour.
+pub(crate) fn is_coloured() -> bool {
+    std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|no| no.is_empty())
+}
+
+/// Prints a value as JSON.
+pub(crate) fn json(value: &impl Serialize) -> std::io::Result<ExitCode> {
+    let mut out = std::io::stdout().lock();
+    serde_json::to_writer_pretty(&mut out, value)?;
+    writeln!(out)?;
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints a line. Control characters of outside texts are made harmless before.
+pub(crate) fn line(text: &str) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{}", orlop_app::ui::plain_text(text))?;
+    out.flush()
+}
+
+/// Prints rows in columns, with a header.
+pub(crate) fn table(header: &[&str], rows: &[Vec<String>]) -> std::io::Result<ExitCode> {
+    let clean: Vec<Vec<String>> = rows
+        .iter()
+        .map(|row| row.iter().map(|cell| orlop_app::ui::plain_line(cell)).collect())
+        .collect();
+    let width = |column: usize| {
+        let cells = clean.iter().filter_map(|row| row.get(column));
+        let widest = cells.map(|cell| cell.chars().count()).max().unwrap_or(0);
+        widest.max(header[column].chars().count())
+    };
+    let widths: Vec<usize> = (0..header.len()).map(width).collect();
+    let mut out = std::io::stdout().lock();
+    let header: Vec<String> = header.iter().map(|name| (*name).to_owned()).collect();
+    for row in std::iter::once(&header).chain(&clean) {
+        let mut line = String::new();
+        for (cell, width) in row.iter().zip(&widths) {
+            let pad = width.saturating_sub(cell.chars().count()) + 2;
+            line.push_str(cell);
+            line.extend(std::iter::repeat_n(' ', pad));
+        }
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
