@@ -123,7 +123,7 @@ pub(super) fn unavailable(what: &str, path: &Path, error: &io::Error) -> Error {
         }
         _ => "see that it is a folder of Orlop's own, or set assets.url to another one",
     };
-    Error::unavailable(format!("cannot {what} the asset {}: {error}; {help}", path.display()))
+    Error::unavailable(format!("cannot {what} {}: {error}; {help}", path.display()))
 }
 
 fn foreign(path: &Path) -> Error {
@@ -171,11 +171,11 @@ mod tests {
     fn a_full_disk_is_told_with_what_helps() {
         let error = unavailable("write", Path::new("/data/x"), &io::ErrorKind::StorageFull.into());
         assert_eq!(error.class(), ErrorClass::Unavailable);
-        expect!["cannot write the asset /data/x: no storage space; make room on the disk"]
+        expect!["cannot write /data/x: no storage space; make room on the disk"]
             .assert_eq(error.message());
         let error =
             unavailable("make", Path::new("/data"), &io::ErrorKind::PermissionDenied.into());
-        expect!["cannot make the asset /data: permission denied; give Orlop the right to use it"]
+        expect!["cannot make /data: permission denied; give Orlop the right to use it"]
             .assert_eq(error.message());
     }
 }

@@ -36,7 +36,10 @@ pub(super) fn check_allowed(media_type: String, types: Option<&[String]>) -> Res
     match types {
         Some(types) if !allows(types, &media_type) => Err(Error::bad_argument(format!(
             "files of type {media_type} are not accepted here; assets.types accepts {}",
-            if types.is_empty() { "none".to_owned() } else { types.join(", ") }
+            match types {
+                [] => "none".to_owned(),
+                _ => types.iter().map(|kind| kind.trim()).collect::<Vec<_>>().join(", "),
+            }
         ))),
         _ => Ok(media_type),
     }
@@ -285,7 +288,7 @@ mod tests {
         assert!(allows(&types(&["*/*"]), "a/b") && allows(&types(&["*"]), "a/b"));
         assert!(!allows(&[], "a/b"));
         let refused = check_allowed("text/html".to_owned(), Some(&some)).unwrap_err();
-        expect!["files of type text/html are not accepted here; assets.types accepts image/*,  Application/PDF, image/jpg"].assert_eq(refused.message());
+        expect!["files of type text/html are not accepted here; assets.types accepts image/*, Application/PDF, image/jpg"].assert_eq(refused.message());
         assert!(check_declared(Some("text/html"), Some(&some)).is_err());
         assert!(check_declared(None, Some(&some)).is_ok());
     }

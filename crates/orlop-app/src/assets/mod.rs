@@ -14,6 +14,7 @@ pub use media_type::allows;
 pub use name::clean_name;
 
 use crate::store::AssetRecord;
+use crate::time::now_ms;
 use crate::{Scope, check_id};
 use folder::{Partial, unavailable};
 use media_type::{HEAD, media_type_of};
@@ -24,7 +25,6 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What assets may be.
 #[derive(Debug, Clone, PartialEq)]
@@ -108,7 +108,7 @@ impl AssetFiles {
             media_type,
             size: poured.size,
             sha256: poured.sha256,
-            created: now(),
+            created: now_ms(),
         })
     }
 
@@ -160,8 +160,11 @@ impl AssetFiles {
         scope: &Scope,
         ids: impl IntoIterator<Item = I>,
     ) -> Result<()> {
-        let deleted = ids.into_iter().map(|id| self.delete(scope, id.as_ref()));
-        deleted.fold(Ok(()), |so_far, deleted| so_far.and(deleted))
+        let mut told = Ok(());
+        for id in ids {
+            told = told.and(self.delete(scope, id.as_ref()));
+        }
+        told
     }
 
     /// [`AssetFiles::put`] on a blocking thread.
@@ -245,9 +248,4 @@ async fn blocking<T: Send + 'static>(
     tokio::task::spawn_blocking(work)
         .await
         .unwrap_or_else(|error| Err(Error::internal(format!("work on an asset ended: {error}"))))
-}
-
-fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
