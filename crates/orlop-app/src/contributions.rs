@@ -62,7 +62,10 @@ impl Application {
                 self.runner().call(&entry.plugin, hook, |p| p.get_ui_elements(&input, &cx)).await?;
             for element in found {
                 let Value::Object(mut element) = element else { continue };
-                element.entry("ui_type").or_insert_with(|| "config".into());
+                let named = element.get("ui_type").and_then(Value::as_str);
+                if named.is_none_or(str::is_empty) {
+                    element.insert("ui_type".to_owned(), "config".into());
+                }
                 element.entry("plugin").or_insert_with(|| entry.plugin.name().into());
                 if element.contains_key("action_id") {
                     element.entry("action_owner").or_insert_with(|| "application".into());

@@ -9,8 +9,13 @@ use orlop_core::hooks::{
 use orlop_core::{
     Answer, Config, Context, Core, Error, HostPlugin, Registered, Result, TriggerSource, Value,
 };
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::sync::watch;
+
+/// How long stopping waits for requests that are under way.
+const GRACE: Duration = Duration::from_secs(5);
 
 /// A hook of a host plugin that failed.
 #[derive(Debug, Clone)]
@@ -25,20 +30,64 @@ pub struct HookFailure {
 
 type Listener = Arc<dyn Fn(&HookFailure) + Send + Sync>;
 
-/// Whether the door is open, and who hears of failures.
+/// Whether the door is open, who is inside, and who hears of failures.
 #[derive(Default)]
 pub(crate) struct Door {
-    is_open: AtomicBool,
+    passage: watch::Sender<Passage>,
     listener: Mutex<Option<Listener>>,
 }
 
+#[derive(Clone, Copy, Default, PartialEq)]
+enum Phase {
+    #[default]
+    New,
+    Open,
+    Closed,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Passage {
+    phase: Phase,
+    /// Requests between their first hook and their last.
+    inside: usize,
+}
+
+/// A request between its first hook and its last. Clones are the same request.
+#[derive(Clone)]
+pub(super) struct Inside(#[expect(dead_code, reason = "held for its drop")] Arc<Leaving>);
+
+struct Leaving(Application);
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        self.0.shared.door.passage.send_modify(|passage| passage.inside -= 1);
+    }
+}
+
 impl Door {
-    pub(crate) fn open(&self) {
-        self.is_open.store(true, Ordering::SeqCst);
+    pub(super) fn is_open(&self) -> bool {
+        self.passage.borrow().phase == Phase::Open
     }
 
-    pub(crate) fn close(&self) {
-        self.is_open.store(false, Ordering::SeqCst);
+    pub(super) fn open(&self) {
+        self.passage.send_modify(|passage| passage.phase = Phase::Open);
+    }
+
+    /// Lets nobody in any more and waits for those inside, but not for ever. `false` if it was
+    /// not open.
+    pub(super) async fn close(&self) -> bool {
+        let was_open = self.passage.send_if_modified(|passage| {
+            let was_open = passage.phase == Phase::Open;
+            if was_open {
+                passage.phase = Phase::Closed;
+            }
+            was_open
+        });
+        if was_open {
+            let mut passage = self.passage.subscribe();
+            let _ = tokio::time::timeout(GRACE, passage.wait_for(|now| now.inside == 0)).await;
+        }
+        was_open
     }
 
     pub(crate) fn set_listener(&self, listener: Option<Listener>) {
@@ -51,17 +100,34 @@ impl Door {
         if let Some(listener) = listener {
             let failure =
                 HookFailure { plugin: plugin.to_owned(), hook: hook.name(), error: error.clone() };
-            listener(&failure);
+            // Whoever listens must not be able to break what it is told of.
+            if catch_unwind(AssertUnwindSafe(|| listener(&failure))).is_err() {
+                tracing::error!(target: "orlop::host", "the listener to failures of host plugins panicked");
+            }
         }
     }
 }
 
 impl Application {
-    /// The host plugins in the order they run, while the door is open.
+    /// Lets a request in, if the door is open.
+    pub(super) fn enter(&self) -> Result<Inside> {
+        let entered = self.shared.door.passage.send_if_modified(|passage| {
+            let open = passage.phase == Phase::Open;
+            passage.inside += usize::from(open);
+            open
+        });
+        match entered {
+            true => Ok(Inside(Arc::new(Leaving(self.clone())))),
+            false => Err(Error::unavailable("the host has been stopped and takes no requests")),
+        }
+    }
+
+    /// The host plugins in the order they run, if they were ever started. What is still under way
+    /// when the host stops has them to its end.
     fn hosts(&self) -> &[Registered<dyn HostPlugin>] {
-        match self.shared.door.is_open.load(Ordering::SeqCst) {
-            true => &self.shared.hosts,
-            false => &[],
+        match self.shared.door.passage.borrow().phase {
+            Phase::New => &[],
+            Phase::Open | Phase::Closed => &self.shared.hosts,
         }
     }
 

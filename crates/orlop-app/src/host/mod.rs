@@ -13,10 +13,12 @@ use crate::scope::check_id;
 use crate::sessions::NewSession;
 use crate::turn::{Approval, Request, Target};
 use futures::stream::{BoxStream, StreamExt};
+use hooks::Inside;
 use orlop_core::hooks::{Handled, Hook, HostInput, InterceptInput, RequestInfo, RequestKind};
 use orlop_core::types::app_event::{Event, EventKind, SessionState};
 use orlop_core::{CallContext, Config, Error, Map, Message, Result, Value};
 use std::sync::Arc;
+use tracing::Instrument;
 
 /// The door, open.
 #[derive(Clone)]
@@ -95,6 +97,9 @@ impl Host {
         app: Application,
         on_failure: Option<Arc<dyn Fn(&HookFailure) + Send + Sync>>,
     ) -> Result<Self> {
+        if app.shared.door.is_open() {
+            return Err(Error::conflict("the host of this application is started already"));
+        }
         app.shared.door.set_listener(on_failure);
         let input = HostInput { config: Config::new(app.shared.config.raw()) };
         for (index, plugin) in app.shared.hosts.iter().enumerate() {
@@ -121,15 +126,27 @@ impl Host {
         Self { app: self.app.for_scope(scope) }
     }
 
-    /// Closes the door: stops the host plugins in the reverse order of their start. One that
-    /// fails does not keep the others from being stopped.
+    /// Closes the door: takes no more requests, waits a few seconds for those under way, and
+    /// stops the host plugins in the reverse order of their start. One that fails does not keep
+    /// the others from being stopped. Stopping again does nothing.
     pub async fn stop(self) {
-        self.app.shared.door.close();
-        stop_first(&self.app, self.app.shared.hosts.len()).await;
+        if self.app.shared.door.close().await {
+            stop_first(&self.app, self.app.shared.hosts.len()).await;
+        }
     }
 
-    /// Takes a request.
+    /// Takes a request. It goes on if whoever sent it does not wait for it.
     pub async fn chat(&self, request: ChatRequest) -> Result<Chat> {
+        let inside = self.app.enter()?;
+        let host = self.clone();
+        let taken = async move { host.taken(request, inside).await };
+        let taken = tokio::spawn(taken.in_current_span()).await;
+        taken.unwrap_or_else(|error| {
+            Err(Error::internal(format!("the request could not be taken: {error}")))
+        })
+    }
+
+    async fn taken(&self, request: ChatRequest, inside: Inside) -> Result<Chat> {
         let request_id =
             request.request_id.clone().unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
         check_id("request", &request_id)?;
@@ -140,7 +157,7 @@ impl Host {
         let app =
             self.app.called_with(request.context.clone().owning("request_id", request_id.clone()));
         app.tell_hosts(Hook::OnRequestStart, &info).await;
-        match self.admitted(&app, request, &info).await {
+        match self.admitted(&app, request, &info, &inside).await {
             Ok(chat) => Ok(chat),
             Err(error) => {
                 app.tell_hosts(Hook::OnRequestEnd, &info).await;
@@ -172,16 +189,17 @@ impl Host {
         app: &Application,
         request: ChatRequest,
         info: &RequestInfo,
+        inside: &Inside,
     ) -> Result<Chat> {
         let files = app.files_of(&request.attachments).await?;
         let input = InterceptInput {
             request: info.clone(),
-            text: text_of(&request),
+            text: all_text_of(&request),
             files: files.iter().map(|file| file.info.clone()).collect(),
             headers: request.headers.clone(),
         };
         if let Some(handled) = app.intercept(&input).await? {
-            return Ok(self.answered(app, info, handled));
+            return Ok(answered(app, info, handled, inside.clone()));
         }
         let preface = app.attachment_texts(info, input.files).await;
         let message = message_of(&request, &files)?;
@@ -203,13 +221,14 @@ impl Host {
             })
             .await?;
         let watched = app.request_events(&info.request_id, 0).await;
-        let (ender, at_end) = (app.clone(), info.clone());
+        let (ender, at_end, inside) = (app.clone(), info.clone(), inside.clone());
         let ended = tokio::spawn(async move {
             if let Ok(mut events) = watched {
                 while events.next().await.is_some() {}
             }
             ender.settled(&at_end.request_id).await;
             ender.tell_hosts(Hook::OnRequestEnd, &at_end).await;
+            drop(inside);
         });
         Ok(Chat {
             request_id: info.request_id.clone(),
@@ -219,32 +238,33 @@ impl Host {
             ended,
         })
     }
+}
 
-    /// The answer of a host plugin as a request of its own that ends at once. Nothing is stored.
-    fn answered(&self, app: &Application, info: &RequestInfo, handled: Handled) -> Chat {
-        let kind = EventKind::Final {
-            messages: vec![Message::assistant(handled.text.clone())],
-            session: SessionState::default(),
-            usage: None,
-        };
-        let event = Arc::new(Event {
-            seq: 0,
-            at: crate::time::now(),
-            session_id: Some(info.session_id.clone()),
-            request_id: Some(info.request_id.clone()),
-            kind,
-        });
-        let (ender, at_end) = (app.clone(), info.clone());
-        let ended = tokio::spawn(async move {
-            ender.tell_hosts(Hook::OnRequestEnd, &at_end).await;
-        });
-        Chat {
-            request_id: info.request_id.clone(),
-            session_id: info.session_id.clone(),
-            handled: Some(handled),
-            events: futures::stream::iter([event]).boxed(),
-            ended,
-        }
+/// The answer of a host plugin as a request of its own that ends at once. Nothing is stored.
+fn answered(app: &Application, info: &RequestInfo, handled: Handled, inside: Inside) -> Chat {
+    let kind = EventKind::Final {
+        messages: vec![Message::assistant(handled.text.clone())],
+        session: SessionState::default(),
+        usage: None,
+    };
+    let event = Arc::new(Event {
+        seq: 0,
+        at: crate::time::now(),
+        session_id: Some(info.session_id.clone()),
+        request_id: Some(info.request_id.clone()),
+        kind,
+    });
+    let (ender, at_end) = (app.clone(), info.clone());
+    let ended = tokio::spawn(async move {
+        ender.tell_hosts(Hook::OnRequestEnd, &at_end).await;
+        drop(inside);
+    });
+    Chat {
+        request_id: info.request_id.clone(),
+        session_id: info.session_id.clone(),
+        handled: Some(handled),
+        events: futures::stream::iter([event]).boxed(),
+        ended,
     }
 }
 
@@ -257,6 +277,14 @@ async fn stop_first(app: &Application, count: usize) {
             app.shared.door.failed(plugin.name(), Hook::Stop, &error);
         }
     }
+}
+
+/// Everything a user wrote, further parts included.
+fn all_text_of(request: &ChatRequest) -> String {
+    let parts = request.multipart_content.iter();
+    let further = parts.filter_map(|part| part.get("text")?.as_str().map(str::to_owned));
+    let all = std::iter::once(text_of(request)).chain(further);
+    all.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n")
 }
 
 fn text_of(request: &ChatRequest) -> String {

@@ -213,13 +213,17 @@ impl Application {
             Target::Value(session) => session.id().to_owned(),
         };
         let lock = self.lock(&id, wait).await?;
+        let settled = self.settle_abandoned(&id, &lock).await?;
+        if settled && matches!(session, Target::Value(_)) {
+            return Err(Error::conflict(format!(
+                "session \"{id}\" had a request that was cut off and has just been closed; load the session and try again"
+            ))
+            .with_retryable(true));
+        }
         let (session, events) = self.session_for(session, &id).await?;
         let is_new = !events.is_empty();
         let known = !is_new && self.shared.store.head(&self.scope, &id).await?.is_some();
         let persist = is_stored(&session, known || is_new, persist);
-        if known && persist {
-            self.settle_abandoned(&id, &lock).await?;
-        }
         let agent = self.agent_of(&session)?;
         let core = self.core_of(&agent);
         let config = self.effective(&agent, &session, &[&overrides]);
@@ -275,12 +279,16 @@ impl Application {
     }
 
     /// Settles a turn that another process left behind on a session this flow has the lock of.
-    async fn settle_abandoned(&self, session: &str, lock: &SessionLock) -> Result<()> {
+    /// Gives whether there was one.
+    async fn settle_abandoned(&self, session: &str, lock: &SessionLock) -> Result<bool> {
         let turns = self.shared.store.turns(&self.scope, Some(session), 1).await?;
-        for record in turns.into_iter().filter(|turn| !turn.settled) {
-            self.take_over(record, lock.clone(), Recovery::Settle).await?;
+        let left = turns.into_iter().find(|turn| !turn.settled);
+        // One that runs in this very flow, such as a request of a plugin inside of a request.
+        let left = left.filter(|turn| self.shared.hub.feed(&self.scope, &turn.request).is_none());
+        match left {
+            Some(record) => self.take_over(record, lock.clone(), Recovery::Settle).await,
+            None => Ok(false),
         }
-        Ok(())
     }
 
     /// Events of a request with a number above `after`: those that happened, then those that
