@@ -145,3 +145,66 @@ pub fn echo(name: &'static str) -> ScriptedTool {
         .offering(&[name])
         .execute_tool(|input, _| Ok(ToolReport::ok(json!(input.payload.to_string()))))
 }
+
+/// Opens the front door. The log has a line for every hook that failed.
+pub async fn open_door(scene: &Scene) -> (Host, Log) {
+    let failures = Log::new();
+    let heard = failures.clone();
+    let listen = move |failure: &HookFailure| {
+        heard.add(format!("{}.{}: {}", failure.plugin, failure.hook, failure.error.message()));
+    };
+    (Host::start(scene.start().await, Some(Arc::new(listen))).await.unwrap(), failures)
+}
+
+/// A request of a surface.
+pub fn chat_with(session: &str, text: &str, stream: bool) -> ChatRequest {
+    ChatRequest {
+        session_id: Some(session.to_owned()),
+        content: text.into(),
+        stream,
+        ..ChatRequest::default()
+    }
+}
+
+/// All events of a request of a surface, when everything that belongs to it has run.
+pub async fn chat_to_end(host: &Host, request: ChatRequest) -> Vec<Arc<Event>> {
+    let mut chat = host.chat(request).await.unwrap();
+    let mut events = Vec::new();
+    while let Some(event) = chat.next().await {
+        events.push(event);
+    }
+    chat.ended().await;
+    events
+}
+
+pub mod doubles;
+
+/// A new session of this id.
+pub fn new(id: &str) -> NewSession {
+    NewSession { id: Some(id.to_owned()), ..NewSession::default() }
+}
+
+/// Waits for the first event of this type and gives it.
+pub async fn until(handle: &mut RequestHandle, name: &str) -> Arc<Event> {
+    while let Some(event) = handle.next().await {
+        if event.kind.name() == name {
+            return event;
+        }
+    }
+    panic!("the request ended without {name}")
+}
+
+/// The events that are left, as [`names`] shows them.
+pub async fn rest(mut handle: RequestHandle) -> String {
+    let mut events = Vec::new();
+    while let Some(event) = handle.next().await {
+        events.push(event);
+    }
+    names(&events)
+}
+
+/// A value of the session's metadata, as it is stored.
+pub async fn kept(app: &Application, session: &str, key: &str) -> Value {
+    let session = app.session(session).await.unwrap().session;
+    session.metadata().get(key).cloned().unwrap_or_default()
+}

@@ -1,0 +1,631 @@
+//! Host plugins around a request: which hooks run, when, in what order, and what they are told.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+
+use common::*;
+use expect_test::{Expect, expect};
+use orlop_app::*;
+use orlop_core::hooks::{Handled, RequestInfo, RequestKind, ToolGate};
+use orlop_core::*;
+use orlop_testkit::Gate;
+use orlop_testkit::scripted::*;
+use serde_json::json;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+fn manifest(name: &str, priority: i64) -> Manifest {
+    Manifest::host(name, "1.0.0").priority(priority)
+}
+
+/// A plugin that logs every hook it is asked, as `hook name`.
+fn recorder(name: &'static str, priority: i64, log: &Log) -> ScriptedHost {
+    recording(ScriptedHost::with_manifest(manifest(name, priority)), name, log)
+}
+
+fn recording(host: ScriptedHost, name: &'static str, log: &Log) -> ScriptedHost {
+    macro_rules! note {
+        ($hook:literal, $answer:expr) => {{
+            let log = log.clone();
+            move |_, _| {
+                log.add(concat!($hook, " ").to_owned() + name);
+                async move { Ok($answer) }
+            }
+        }};
+    }
+    let heard = log.clone();
+    host.start(note!("start", ()))
+        .stop(note!("stop", ()))
+        .on_request_start(note!("on_request_start", ()))
+        .intercept_chat_request(move |input, _| {
+            heard.add(format!("intercept {name}"));
+            let handled = (input.text == format!("/{name}")).then(|| Handled::text("handled"));
+            async move { Ok(handled) }
+        })
+        .attachment_handler(note!("attachments", String::new()))
+        .context_providers(note!("context", Vec::new()))
+        .before_tool_call(note!("before_tool", ToolGate::Allow))
+        .after_tool_call(note!("after_tool", None))
+        .on_turn_persisted(note!("on_turn_persisted", ()))
+        .on_request_end(note!("on_request_end", ()))
+}
+
+/// Lines of one hook in a row become one line.
+fn told(log: &Log) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for line in log.take() {
+        let (hook, rest) = line.split_once(' ').unwrap_or((&line, ""));
+        match lines.last_mut() {
+            Some(last) if !rest.is_empty() && last.split(' ').next() == Some(hook) => {
+                *last += &format!(" {rest}");
+            }
+            _ => lines.push(line),
+        }
+    }
+    lines.join("\n")
+}
+
+/// Three recording plugins in a scene whose provider and lifecycles log too.
+fn three(log: &Log) -> Scene {
+    let provider = {
+        let log = log.clone();
+        ScriptedFeature::new("watch").initialize_request(move |_, _| {
+            log.add("model");
+            Ok(orlop_core::hooks::RequestChange::default())
+        })
+    };
+    let inside = log.clone();
+    let lifecycles = ScriptedApplication::new("inside")
+        .actions(vec![at("request_prepare"), at("request_complete"), at("request_error")])
+        .execute_action(move |input, _| {
+            inside.add(format!("lifecycle {}", input.action_id));
+            async { Ok(ActionResult::default()) }
+        });
+    Scene::default()
+        .feature(provider)
+        .application(lifecycles)
+        .tool(echo("read"))
+        .host(recorder("a", 0, log))
+        .host(recorder("b", 0, log))
+        .host(recorder("c", 10, log))
+}
+
+/// The same for a blocking and for a streaming request.
+async fn check(replies: &[ScriptedReply], request: ChatRequest, expected: Expect) {
+    for stream in [false, true] {
+        let log = Log::new();
+        let scene = three(&log);
+        for reply in replies {
+            scene.provider.reply(reply.clone());
+        }
+        let (host, failures) = open_door(&scene).await;
+        log.take();
+        let request = ChatRequest { stream, ..request.clone() };
+        let end = match host.chat(request).await {
+            Ok(mut chat) => {
+                let mut last = String::new();
+                while let Some(event) = chat.next().await {
+                    last = event.kind.name().to_owned();
+                }
+                chat.ended().await;
+                last
+            }
+            Err(error) => error.class().as_str().to_owned(),
+        };
+        expected.assert_eq(&format!("{}\n-> {end}", told(&log)));
+        assert_eq!(failures.text(), "");
+    }
+}
+
+#[tokio::test] // L-01, L-09, L-16, L-17, L-18, L-23, L-26
+async fn hooks_run_outside_and_lifecycles_inside() {
+    check(
+        &[ScriptedReply::text(&["ok"])],
+        chat_with("s", "hi", true),
+        expect![[r#"
+            on_request_start c a b
+            intercept c a b
+            lifecycle request_prepare
+            context c a b
+            model
+            lifecycle request_complete
+            on_turn_persisted c a b
+            on_request_end c a b
+            -> final"#]],
+    )
+    .await;
+}
+
+#[tokio::test] // L-01, L-23
+async fn tool_calls_have_hooks_of_their_own_and_context_is_asked_before_each_model_call() {
+    check(
+        &[ScriptedReply::calls(&[("c1", "read", json!({"n": 1}))]), ScriptedReply::text(&["ok"])],
+        chat_with("s", "hi", true),
+        expect![[r#"
+            on_request_start c a b
+            intercept c a b
+            lifecycle request_prepare
+            context c a b
+            model
+            before_tool c a b
+            after_tool c a b
+            context c a b
+            model
+            lifecycle request_complete
+            on_turn_persisted c a b
+            on_request_end c a b
+            -> final"#]],
+    )
+    .await;
+}
+
+#[tokio::test] // L-07, L-08, L-17, L-18
+async fn the_first_interceptor_that_answers_ends_the_matter() {
+    check(
+        &[],
+        chat_with("s", "/a", true),
+        expect![[r#"
+        on_request_start c a b
+        intercept c a
+        on_request_end c a b
+        -> final"#]],
+    )
+    .await;
+}
+
+#[tokio::test] // L-17, L-18
+async fn a_failed_request_has_the_same_frame() {
+    let failing = ScriptedReply::default().failing(Error::provider("down"));
+    check(
+        &[failing],
+        chat_with("s", "hi", true),
+        expect![[r#"
+        on_request_start c a b
+        intercept c a b
+        lifecycle request_prepare
+        context c a b
+        model
+        lifecycle request_error
+        on_turn_persisted c a b
+        on_request_end c a b
+        -> request_failed"#]],
+    )
+    .await;
+}
+
+#[tokio::test] // L-17, L-18
+async fn a_request_that_cannot_begin_ends_too() {
+    let request = ChatRequest { agent_id: Some("nobody".to_owned()), ..chat_with("s", "hi", true) };
+    check(
+        &[],
+        request,
+        expect![[r#"
+        on_request_start c a b
+        intercept c a b
+        on_request_end c a b
+        -> not_found"#]],
+    )
+    .await;
+    check(
+        &[],
+        chat_with("s", " ", true),
+        expect![[r#"
+        on_request_start c a b
+        intercept c a b
+        on_request_end c a b
+        -> bad_argument"#]],
+    )
+    .await;
+}
+
+#[tokio::test] // L-18
+async fn what_is_not_stored_is_not_told_as_stored() {
+    let request = ChatRequest { persist: Some(false), ..chat_with("s", "hi", true) };
+    check(
+        &[ScriptedReply::text(&["ok"])],
+        request,
+        expect![[r#"
+        on_request_start c a b
+        intercept c a b
+        lifecycle request_prepare
+        context c a b
+        model
+        lifecycle request_complete
+        on_request_end c a b
+        -> final"#]],
+    )
+    .await;
+}
+
+#[tokio::test] // L-03, L-04, L-23, L-26
+async fn start_goes_by_priority_then_registration_and_stop_goes_back() {
+    let log = Log::new();
+    let (host, _) = open_door(&three(&log)).await;
+    expect!["start c a b"].assert_eq(&told(&log));
+    let again = host.clone();
+    host.stop().await;
+    expect!["stop b a c"].assert_eq(&told(&log));
+    again.stop().await;
+    assert_eq!(told(&log), "");
+}
+
+#[tokio::test] // L-26
+async fn the_configuration_says_which_plugins_and_in_which_order() {
+    let log = Log::new();
+    let config = format!("{CONFIG}\n[hosts]\nplugins = [\"b\", \"a\"]\n");
+    let (host, _) = open_door(&three(&log).config(&config)).await;
+    host.stop().await;
+    expect![[r#"
+        start b a
+        stop a b"#]]
+    .assert_eq(&told(&log));
+    let wrong = format!("{CONFIG}\n[hosts]\nplugins = [\"nope\"]\n");
+    let error = three(&log).config(&wrong).try_start().await.err().unwrap();
+    assert!(error.message().contains("nope"), "{error}");
+}
+
+#[tokio::test] // L-03, L-04
+async fn a_background_task_lives_from_start_to_stop() {
+    let task = Arc::new(std::sync::Mutex::new(None));
+    let alive = Arc::new(());
+    let (begun, ended, held) = (task.clone(), task.clone(), alive.clone());
+    let scene = Scene::says(&["ok"]).host(
+        ScriptedHost::new("worker")
+            .start(move |_, _| {
+                let held = held.clone();
+                let handle = tokio::spawn(async move {
+                    let _held = held;
+                    std::future::pending::<()>().await;
+                });
+                *begun.lock().unwrap() = Some(handle);
+                async { Ok(()) }
+            })
+            .stop(move |_, _| {
+                let handle = ended.lock().unwrap().take().unwrap();
+                handle.abort();
+                async move {
+                    let _ = handle.await;
+                    Ok(())
+                }
+            }),
+    );
+    let (host, _) = open_door(&scene).await;
+    chat_to_end(&host, chat_with("s", "hi", false)).await;
+    assert!(!task.lock().unwrap().as_ref().unwrap().is_finished());
+    host.stop().await;
+    assert!(task.lock().unwrap().is_none());
+    // The scene's plugin still holds one; the task holds none any more.
+    assert_eq!(Arc::strong_count(&alive), 2);
+}
+
+#[tokio::test] // L-04
+async fn stopping_takes_no_more_and_waits_for_what_is_under_way() {
+    let (log, gate) = (Log::new(), Gate::new());
+    let scene = three(&log);
+    scene.provider.reply(ScriptedReply::text(&["ok"]).waiting_for(&gate));
+    let (host, _) = open_door(&scene).await;
+    let chat = host.chat(chat_with("s", "hi", true)).await.unwrap();
+    gate.reached().await;
+    log.take();
+    let stopping = tokio::spawn(host.clone().stop());
+    // The door closes at once; what is inside goes on.
+    let refused = loop {
+        match host.chat(chat_with("t", "/a", true)).await {
+            Err(error) => break error,
+            Ok(chat) => chat.ended().await,
+        }
+    };
+    assert_eq!(refused.class(), ErrorClass::Unavailable);
+    log.take();
+    assert!(!stopping.is_finished());
+    gate.open();
+    stopping.await.unwrap();
+    chat.ended().await;
+    expect![[r#"
+        lifecycle request_complete
+        on_turn_persisted c a b
+        on_request_end c a b
+        stop b a c"#]]
+    .assert_eq(&told(&log));
+}
+
+#[tokio::test] // L-03
+async fn a_host_starts_once() {
+    let log = Log::new();
+    let (host, _) = open_door(&three(&log)).await;
+    let again = Host::start(host.app().clone(), None).await.err().unwrap();
+    assert_eq!(again.class(), ErrorClass::Conflict);
+    expect!["start c a b"].assert_eq(&told(&log));
+}
+
+#[tokio::test(start_paused = true)] // L-04
+async fn stopping_does_not_wait_for_ever() {
+    let (log, gate) = (Log::new(), Gate::new());
+    let scene = three(&log);
+    scene.provider.reply(ScriptedReply::text(&["ok"]).waiting_for(&gate));
+    let (host, _) = open_door(&scene).await;
+    let chat = host.chat(chat_with("s", "hi", true)).await.unwrap();
+    gate.reached().await;
+    host.stop().await;
+    assert_eq!(log.count("stop a"), 1);
+    gate.open();
+    // The request keeps its end even so.
+    chat.ended().await;
+    assert_eq!(log.count("on_request_end a"), 1);
+}
+
+#[tokio::test] // L-07, L-09, L-10
+async fn an_interceptor_sees_the_request_and_answers_with_any_status() {
+    for stream in [false, true] {
+        let log = Log::new();
+        let heard = log.clone();
+        let scene = Scene::says(&["from the model"]).host(
+            ScriptedHost::new("commands").intercept_chat_request(move |input, _| {
+                let who = format!("{}/{}", input.request.tenant_id, input.request.user_id);
+                let key = input.headers.get("x-key").cloned().unwrap_or_default();
+                heard.add(format!(
+                    "{:?} by {who} with {key} in {}",
+                    input.text, input.request.session_id
+                ));
+                let handled = match &*input.text {
+                    "/admin" if key != "secret" => Some(Handled::text("no").status(403)),
+                    text if text.starts_with('/') => Some(Handled::text("done")),
+                    _ => None,
+                };
+                async { Ok(handled) }
+            }),
+        );
+        let (host, _) = open_door(&scene).await;
+        let host = host.for_scope(Scope::new("acme", "ana").unwrap());
+        let mut chat = host.chat(chat_with("s", "/admin", stream)).await.unwrap();
+        let handled = chat.handled.clone().unwrap();
+        assert_eq!((handled.status, &*handled.text), (403, "no"));
+        // The answer is also the one event of the request, the final one.
+        let event = chat.next().await.unwrap();
+        let EventKind::Final { messages, .. } = &event.kind else { panic!("{event:?}") };
+        assert_eq!(messages[0].text(), "no");
+        assert_eq!(event.session_id.as_deref(), Some("s"));
+        assert!(chat.next().await.is_none());
+        let mut request = chat_with("s", "/admin", stream);
+        request.headers.insert("x-key".to_owned(), "secret".into());
+        assert_eq!(host.chat(request).await.unwrap().handled.unwrap().status, 200);
+        // Nothing was stored, and no model was asked.
+        assert!(host.app().load_session("s").await.unwrap().is_none());
+        assert!(scene.provider.requests().is_empty());
+        chat_to_end(&host, chat_with("s", "hi", stream)).await;
+        assert_eq!(scene.provider.last_request(), "hi");
+        assert_eq!(said(host.app(), "s").await, "hi|from the model");
+        expect![[r#"
+            "/admin" by acme/ana with null in s
+            "/admin" by acme/ana with "secret" in s
+            "hi" by acme/ana with null in s"#]]
+        .assert_eq(&log.lines().join("\n"));
+    }
+}
+
+#[tokio::test] // L-07
+async fn a_command_in_a_further_part_is_a_command_too() {
+    let log = Log::new();
+    let (host, _) = open_door(&three(&log)).await;
+    let part = json!({"type": "text", "text": "/a"}).as_object().unwrap().clone();
+    let request = ChatRequest {
+        content: Value::Null,
+        multipart_content: vec![part],
+        ..chat_with("s", "", true)
+    };
+    let chat = host.chat(request).await.unwrap();
+    assert_eq!(chat.handled.unwrap().text, "handled");
+}
+
+/// A plugin that gives these context texts.
+fn knowing(name: &str, priority: i64, texts: &[&str]) -> ScriptedHost {
+    let texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
+    ScriptedHost::with_manifest(manifest(name, priority)).context_providers(move |_, _| {
+        let texts = texts.clone();
+        async { Ok(texts) }
+    })
+}
+
+#[tokio::test] // L-11, L-12, L-13
+async fn context_goes_before_the_message_and_is_not_kept() {
+    for stream in [false, true] {
+        let scene = Scene::says(&["one", "two"])
+            .host(knowing("late", 0, &["it rains", ""]))
+            .host(knowing("none", 0, &["", "  "]))
+            .host(knowing("early", 5, &["it is noon", "in May"]));
+        let (host, _) = open_door(&scene).await;
+        chat_to_end(&host, chat_with("s", "hi", stream)).await;
+        assert_eq!(scene.provider.last_request(), "it is noon\n\nin May\n\nit rains|hi");
+        assert_eq!(said(host.app(), "s").await, "hi|one");
+        chat_to_end(&host, chat_with("s", "more", stream)).await;
+        expect![[r#"
+            hi|one|it is noon
+
+            in May
+
+            it rains|more"#]]
+        .assert_eq(&scene.provider.last_request());
+        assert_eq!(said(host.app(), "s").await, "hi|one|more|two");
+        let exported = host.app().export_session("s", "json").await.unwrap();
+        assert!(!exported.contains("noon"), "{exported}");
+    }
+}
+
+#[tokio::test] // L-12
+async fn nothing_to_say_adds_nothing() {
+    let scene = Scene::says(&["one"]).host(knowing("none", 0, &["", " \n"]));
+    let (host, _) = open_door(&scene).await;
+    chat_to_end(&host, chat_with("s", "hi", true)).await;
+    assert_eq!(scene.provider.last_request(), "hi");
+}
+
+#[tokio::test] // L-11
+async fn context_providers_know_what_is_asked_and_how_far_it_is() {
+    let log = Log::new();
+    let heard = log.clone();
+    let scene = Scene::default().tool(echo("read")).host(
+        ScriptedHost::new("clock").context_providers(move |input, _| {
+            heard.add(format!("{} {} {}", input.request.session_id, input.text, input.step));
+            let text = format!("step {}", input.step);
+            async { Ok(vec![text]) }
+        }),
+    );
+    scene
+        .provider
+        .reply(ScriptedReply::calls(&[("c1", "read", json!({}))]))
+        .reply(ScriptedReply::text(&["ok"]));
+    let (host, _) = open_door(&scene).await;
+    chat_to_end(&host, chat_with("s", "go", true)).await;
+    assert_eq!(log.lines(), ["s go 0", "s go 1"]);
+    let asked: Vec<String> = scene
+        .provider
+        .requests()
+        .iter()
+        .map(|(items, _)| items.iter().map(|item| item.get("say").unwrap().to_string()).collect())
+        .collect();
+    expect![[r#"
+        "step 0""go"
+        "step 1""go""""{}""#]]
+    .assert_eq(&asked.join("\n"));
+}
+
+#[tokio::test] // L-18
+async fn the_turn_is_stored_when_it_is_told_as_stored() {
+    for stream in [false, true] {
+        let log = Log::new();
+        let heard = log.clone();
+        let scene = Scene::says(&["answer"]).host(ScriptedHost::new("mirror").on_turn_persisted(
+            move |info, cx| {
+                let heard = heard.clone();
+                async move {
+                    let app = Application::of(&cx)?;
+                    heard.add(texts(&app.session(&info.session_id).await?.session));
+                    let turn = app.store().turn(app.scope(), &info.request_id).await?;
+                    heard.add(format!("settled: {}", turn.unwrap().settled));
+                    Ok(())
+                }
+            },
+        ));
+        let (host, failures) = open_door(&scene).await;
+        chat_to_end(&host, chat_with("s", "hi", stream)).await;
+        assert_eq!(log.lines(), ["hi|answer", "settled: true"]);
+        assert_eq!(failures.text(), "");
+    }
+}
+
+#[tokio::test] // L-19, L-20, L-21, L-22
+async fn hooks_are_told_of_the_request_and_not_of_its_content() {
+    let log = Log::new();
+    let noted = |log: &Log| {
+        let log = log.clone();
+        move |info: RequestInfo, _: Context| {
+            log.add(serde_json::to_string(&info).unwrap());
+            async { Ok(()) }
+        }
+    };
+    let scene = Scene::says(&["1", "2", "3"]).host(
+        ScriptedHost::new("audit")
+            .on_request_start(noted(&log))
+            .on_turn_persisted(noted(&log))
+            .on_request_end(noted(&log)),
+    );
+    let (host, _) = open_door(&scene).await;
+    let named =
+        |request: ChatRequest, id: &str| ChatRequest { request_id: Some(id.to_owned()), ..request };
+    chat_to_end(&host, named(chat_with("s", "hi", false), "r1")).await;
+    let acme = host.for_scope(Scope::new("acme", "ana").unwrap());
+    let other = ChatRequest { agent_id: Some("other".to_owned()), ..chat_with("s", "hi", true) };
+    chat_to_end(&acme, named(other, "r2")).await;
+    // The agent of a stored session is its own.
+    chat_to_end(&acme, named(chat_with("s", "hi", true), "r3")).await;
+    let mut lines = log.lines();
+    assert_eq!(lines.len(), 9);
+    lines.dedup();
+    expect![[r#"
+        {"kind":"chat","tenant_id":"local","user_id":"local","session_id":"s","agent_id":"default","request_id":"r1"}
+        {"kind":"stream","tenant_id":"acme","user_id":"ana","session_id":"s","agent_id":"other","request_id":"r2"}
+        {"kind":"stream","tenant_id":"acme","user_id":"ana","session_id":"s","agent_id":"other","request_id":"r3"}"#]].assert_eq(&lines.join("\n"));
+}
+
+#[tokio::test] // L-24
+async fn the_next_hook_waits_for_the_one_before() {
+    let (log, running) = (Log::new(), Arc::new(AtomicUsize::new(0)));
+    let slow = |name: &'static str| {
+        let (log, running) = (log.clone(), running.clone());
+        ScriptedHost::new(name).on_request_start(move |_, _| {
+            let (log, running) = (log.clone(), running.clone());
+            async move {
+                assert_eq!(running.fetch_add(1, Ordering::SeqCst), 0, "alone");
+                log.add(format!("{name} begins"));
+                for _ in 0..20 {
+                    tokio::task::yield_now().await;
+                }
+                log.add(format!("{name} ends"));
+                running.fetch_sub(1, Ordering::SeqCst);
+                Ok(())
+            }
+        })
+    };
+    let scene = Scene::says(&["ok"]).host(slow("first")).host(slow("second"));
+    let (host, failures) = open_door(&scene).await;
+    chat_to_end(&host, chat_with("s", "hi", true)).await;
+    assert_eq!(log.lines(), ["first begins", "first ends", "second begins", "second ends"]);
+    assert_eq!(failures.text(), "");
+}
+
+#[tokio::test] // L-17
+async fn a_request_whose_sender_left_ends_even_so() {
+    let (log, gate) = (Log::new(), Gate::new());
+    let (standing, held) =
+        (Arc::new(tokio::sync::Notify::new()), Arc::new(tokio::sync::Notify::new()));
+    let (reached, open) = (standing.clone(), held.clone());
+    let (ended, mut end) = tokio::sync::mpsc::unbounded_channel();
+    let slow = recording(ScriptedHost::new("a"), "a", &log)
+        .intercept_chat_request(move |_, _| {
+            let (reached, open) = (reached.clone(), open.clone());
+            async move {
+                reached.notify_one();
+                open.notified().await;
+                Ok(None)
+            }
+        })
+        .on_request_end(move |_, _| {
+            let _ = ended.send(());
+            async { Ok(()) }
+        });
+    let scene = Scene::default().host(slow);
+    scene.provider.reply(ScriptedReply::text(&["ok"]).waiting_for(&gate));
+    let (host, _) = open_door(&scene).await;
+    let sender = host.clone();
+    let sending =
+        tokio::spawn(async move { sender.chat(chat_with("s", "hi", true)).await.map(drop) });
+    standing.notified().await;
+    sending.abort();
+    assert!(sending.await.unwrap_err().is_cancelled());
+    held.notify_one();
+    gate.reached().await;
+    gate.open();
+    end.recv().await.unwrap();
+    assert_eq!(log.count("on_request_start a"), 1);
+    assert_eq!(said(host.app(), "s").await, "hi|ok");
+}
+
+#[tokio::test] // C-65
+async fn a_plugin_with_only_a_name_loads() {
+    struct Named;
+    impl HostPlugin for Named {
+        fn manifest(&self) -> Manifest {
+            Manifest::host("named", "0.1.0")
+        }
+    }
+    let mut scene = Scene::says(&["ok"]);
+    scene.plugins = scene.plugins.host(Arc::new(Named));
+    let (host, failures) = open_door(&scene).await;
+    chat_to_end(&host, chat_with("s", "hi", true)).await;
+    host.stop().await;
+    assert_eq!((failures.text().as_str(), RequestKind::default()), ("", RequestKind::Stream));
+    let mut twice = scene;
+    twice.plugins = twice.plugins.host(Arc::new(Named));
+    assert_eq!(twice.try_start().await.err().unwrap().class(), ErrorClass::Conflict);
+}
