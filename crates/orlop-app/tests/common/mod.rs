@@ -148,12 +148,16 @@ pub fn echo(name: &'static str) -> ScriptedTool {
 
 /// Opens the front door. The log has a line for every hook that failed.
 pub async fn open_door(scene: &Scene) -> (Host, Log) {
+    open_door_of(scene.start().await).await
+}
+
+async fn open_door_of(app: Application) -> (Host, Log) {
     let failures = Log::new();
     let heard = failures.clone();
     let listen = move |failure: &HookFailure| {
         heard.add(format!("{}.{}: {}", failure.plugin, failure.hook, failure.error.message()));
     };
-    (Host::start(scene.start().await, Some(Arc::new(listen))).await.unwrap(), failures)
+    (Host::start(app, Some(Arc::new(listen))).await.unwrap(), failures)
 }
 
 /// A request of a surface.
@@ -207,4 +211,35 @@ pub async fn rest(mut handle: RequestHandle) -> String {
 pub async fn kept(app: &Application, session: &str, key: &str) -> Value {
     let session = app.session(session).await.unwrap().session;
     session.metadata().get(key).cloned().unwrap_or_default()
+}
+
+/// A folder for assets, gone with the test.
+pub struct AssetFolder(pub std::path::PathBuf);
+
+impl AssetFolder {
+    pub fn new() -> Self {
+        Self(std::env::temp_dir().join(format!("orlop-door-{}", uuid::Uuid::new_v4())))
+    }
+
+    /// Keeps a file; gives its id.
+    pub async fn keep(&self, app: &Application, name: &str, bytes: &[u8]) -> String {
+        let upload = orlop_app::assets::Upload::new(name, None);
+        app.put_asset(None, upload, bytes.to_vec()).await.unwrap().id
+    }
+}
+
+impl Drop for AssetFolder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Opens the front door of an application that keeps assets.
+pub async fn open_door_with(scene: &Scene, folder: &AssetFolder) -> (Host, Log) {
+    let env = RuntimeEnv::from_vars(Vars::new());
+    let config = AppConfig::from_text(Path::new("orlop.toml"), &scene.config, env).unwrap();
+    let files = orlop_app::assets::AssetFiles::new(folder.0.clone(), Default::default());
+    let builder = Application::builder(config, scene.store.clone());
+    let app = builder.plugins(scene.plugins.clone()).assets(files).start().await.unwrap();
+    open_door_of(app).await
 }
