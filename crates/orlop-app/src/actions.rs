@@ -132,7 +132,7 @@ impl Application {
 
     /// Runs an action of a feature or an extension on a stored session, and stores the session.
     pub async fn execute_session_action(&self, id: &str, call: ActionCall) -> Result<Acted> {
-        let app = self.in_flow();
+        let app = self.in_flow().changing("run an action that changes a session")?;
         let lock = app.lock(id, Wait::default()).await?;
         let (plugin, action) = (call.plugin.clone(), call.action.clone());
         let (before, session, result) = app.act(id, call).await?;

@@ -14,6 +14,7 @@ impl Application {
         upload: Upload,
         bytes: Vec<u8>,
     ) -> Result<AssetRecord> {
+        self.clone().changing("store a file")?;
         let files = self.asset_files()?;
         if let Some(id) = session_id {
             self.session(id).await?;
@@ -46,6 +47,7 @@ impl Application {
     /// Deletes an asset.
     pub async fn delete_asset(&self, id: &str) -> Result<()> {
         check_id("asset", id)?;
+        self.clone().changing("delete a file")?;
         if !self.shared.store.delete_asset(&self.scope, id).await? {
             return Err(Error::not_found(format!("there is no asset \"{id}\"")));
         }
@@ -79,6 +81,7 @@ impl Application {
         value: Option<Value>,
     ) -> Result<u64> {
         check_id("session", session_id)?;
+        self.clone().changing("keep something with a session")?;
         let store = &self.shared.store;
         let set = store.set_plugin_state(&self.scope, session_id, plugin, expected, value).await?;
         set.ok_or_else(|| {

@@ -7,6 +7,7 @@ use crate::time::now;
 use futures::stream::{BoxStream, StreamExt};
 use orlop_core::types::app_event::{Event, EventKind};
 use orlop_core::{Error, Map, Result, Value};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Which events to follow.
@@ -57,6 +58,8 @@ impl Application {
             replay: Vec::new(),
             last: follow.after.unwrap_or(0),
             behind: follow.after.is_some(),
+            caught_up: 0,
+            replayed: HashMap::new(),
             session: follow.session_id,
         };
         Ok(futures::stream::unfold(state, |mut state| async move {
@@ -94,6 +97,10 @@ struct Following {
     last: u64,
     /// Whether the store has to be read.
     behind: bool,
+    /// Up to here everything durable was read from the store.
+    caught_up: u64,
+    /// How far the store told of each request; what is live may lag behind it.
+    replayed: HashMap<String, u64>,
     session: Option<String>,
 }
 
@@ -102,6 +109,9 @@ impl Following {
         loop {
             if let Some(event) = self.replay.pop() {
                 self.last = event.seq;
+                if let Some(request) = &event.request_id {
+                    self.replayed.insert(request.clone(), event.seq);
+                }
                 return Some(Arc::new(event));
             }
             if self.behind {
@@ -109,8 +119,7 @@ impl Following {
                 continue;
             }
             match self.live.recv().await {
-                // Numbers grow within a session, not across sessions that run side by side.
-                Some(event) if self.session.is_some() && event.seq <= self.last => {}
+                Some(event) if self.is_known(&event) => {}
                 Some(event) => {
                     self.last = self.last.max(event.seq);
                     return Some(event);
@@ -124,11 +133,26 @@ impl Following {
         }
     }
 
+    /// Whether the store told of it already: durable events up to where it was read, and fragments
+    /// of what the same request has said since.
+    fn is_known(&self, event: &Event) -> bool {
+        match (event.kind.is_durable(), &event.request_id) {
+            (true, _) => event.seq <= self.caught_up,
+            (false, Some(request)) => {
+                self.replayed.get(request).is_some_and(|last| event.seq <= *last)
+            }
+            (false, None) => false,
+        }
+    }
+
     async fn read_store(&mut self) -> Option<()> {
         let query =
             EventQuery { session: self.session.clone(), after: self.last, ..EventQuery::default() };
         match self.app.shared.store.events(&self.app.scope, &query).await {
-            Ok(events) if events.is_empty() => self.behind = false,
+            Ok(events) if events.is_empty() => {
+                self.behind = false;
+                self.caught_up = self.last;
+            }
             Ok(mut events) => {
                 events.reverse();
                 self.replay = events;

@@ -195,6 +195,26 @@ impl Locks {
         Ok(SessionLock(held))
     }
 
+    /// Waits until nobody else in this process begins the same request.
+    pub(crate) async fn beginning(&self, scope: &Scope, request: &str) -> OwnedMutexGuard<()> {
+        // No session has such an id.
+        self.line(scope, format!("request {request}")).lock_owned().await
+    }
+
+    /// Where those wait who want the same thing.
+    fn line(&self, scope: &Scope, name: String) -> Arc<tokio::sync::Mutex<()>> {
+        let mut queues = locked(&self.queues);
+        if queues.len() > 1024 {
+            queues.retain(|_, queue| queue.strong_count() > 0);
+        }
+        let held = queues.entry((scope.clone(), name)).or_default();
+        held.upgrade().unwrap_or_else(|| {
+            let queue = Arc::new(tokio::sync::Mutex::new(()));
+            *held = Arc::downgrade(&queue);
+            queue
+        })
+    }
+
     /// Waits behind the flows of this process.
     async fn queue(
         &self,
@@ -202,19 +222,7 @@ impl Locks {
         session: &str,
         deadline: Option<Instant>,
     ) -> Result<OwnedMutexGuard<()>> {
-        let queue = {
-            let mut queues = locked(&self.queues);
-            if queues.len() > 1024 {
-                queues.retain(|_, queue| queue.strong_count() > 0);
-            }
-            let key = (scope.clone(), session.to_owned());
-            let held = queues.entry(key).or_default();
-            held.upgrade().unwrap_or_else(|| {
-                let queue = Arc::new(tokio::sync::Mutex::new(()));
-                *held = Arc::downgrade(&queue);
-                queue
-            })
-        };
+        let queue = self.line(scope, session.to_owned());
         match deadline {
             None => queue.try_lock_owned().map_err(|_| busy(session)),
             Some(deadline) => tokio::time::timeout_at(deadline, queue.lock_owned())

@@ -177,6 +177,9 @@ impl Application {
         }
         let lock = app.lock(id, Wait::default()).await?;
         let saved = app.save_locked(&lock, session.clone(), |_| updated("save")).await?;
+        if in_run && let Some(flow) = &app.flow {
+            flow.set_current(id, Some(saved.clone()));
+        }
         lock.release().await;
         Ok(saved)
     }
@@ -524,7 +527,7 @@ impl Application {
     }
 
     /// This handle, or an error if it may not change anything.
-    fn changing(self, what: &str) -> Result<Self> {
+    pub(crate) fn changing(self, what: &str) -> Result<Self> {
         match self.read_only {
             true => Err(Error::bad_state(format!("this is no place to {what}"))),
             false => Ok(self),

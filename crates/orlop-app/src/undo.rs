@@ -90,7 +90,7 @@ impl Application {
 
     /// Takes back the change of one action. A conflict if something newer touched what it made.
     pub async fn undo(&self, session_id: &str, change_id: &str) -> Result<Session> {
-        let app = self.in_flow();
+        let app = self.in_flow().changing("undo a change")?;
         let lock = app.lock(session_id, Wait::default()).await?;
         let loaded = app.session(session_id).await?;
         let change = app

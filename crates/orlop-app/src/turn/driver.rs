@@ -1,7 +1,7 @@
 //! Does what the machine says: each new state is durable before it is acted upon.
 
-use super::machine::{Effect, Input, Next, Outcome, Turn};
-use super::{Approval, Control, Decision, FRAGMENTS};
+use super::machine::{CallState, Effect, Input, Next, Outcome, Turn};
+use super::{Control, Decision, FRAGMENTS};
 use crate::application::{Agent, Application, Step};
 use crate::hub::Feed;
 use crate::lock::{SessionLock, locked};
@@ -13,13 +13,14 @@ use orlop_core::{
     CancelToken, Cancellation, Config, Error, Message, NewMessage, Result, Session, Value,
     lifecycle,
 };
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
 
 /// How often messages left in the store are looked for.
-const SIGNALS: Duration = Duration::from_secs(1);
+pub(super) const SIGNALS: Duration = Duration::from_secs(1);
 
 /// One turn, and everything it needs to run.
 pub(crate) struct Driver {
@@ -31,10 +32,11 @@ pub(crate) struct Driver {
     pub(super) session: Session,
     pub(super) request: String,
     pub(super) persist: bool,
-    pub(super) approval: Approval,
     pub(super) cancel: CancelToken,
     pub(super) feed: Option<Arc<Feed>>,
     pub(super) inbox: Option<mpsc::UnboundedReceiver<Control>>,
+    /// What was left in the store for this turn and is not dealt with yet.
+    pub(super) signals: VecDeque<Control>,
     /// What is to be done.
     pub(super) next: Next,
     pub(super) tools: FuturesUnordered<super::tools::Running>,
@@ -63,10 +65,10 @@ impl Driver {
             session,
             request,
             persist,
-            approval: Approval::Wait,
             cancel: CancelToken::new(),
             feed: None,
             inbox: None,
+            signals: VecDeque::new(),
             next: Next::default(),
             tools: FuturesUnordered::new(),
             numbers: 1..1,
@@ -111,8 +113,14 @@ impl Driver {
     }
 
     /// Applies an input, appends what closes the step, and makes the new state durable.
-    async fn step(&mut self, input: Input, events: Vec<EventKind>) -> Result<()> {
+    async fn step(&mut self, input: Input, mut events: Vec<EventKind>) -> Result<()> {
+        let open = self.turn.open_calls();
         let next = self.turn.apply(input)?;
+        for event in ended(open, &self.turn, &next) {
+            if !events.contains(&event) {
+                events.push(event);
+            }
+        }
         for message in &next.append {
             self.append(message.clone()).await?;
         }
@@ -142,6 +150,7 @@ impl Driver {
         let layer = self.app.layer(&self.agent.base, orlop_core::TriggerSource::Application);
         layer
             .owning("request_id", self.request.clone())
+            .owning("session_id", self.session.id())
             .cancelled_by(Arc::new(self.cancel.clone()) as Arc<dyn Cancellation>)
     }
 
@@ -173,6 +182,9 @@ impl Driver {
         &mut self,
         inbox: &mut Option<mpsc::UnboundedReceiver<Control>>,
     ) -> Result<(Option<Input>, Vec<EventKind>)> {
+        if let Some(control) = self.signals.pop_front() {
+            return Ok(self.controlled(control).await);
+        }
         let control = async {
             match inbox {
                 Some(inbox) => inbox.recv().await,
@@ -189,15 +201,23 @@ impl Driver {
                 self.tool_event(event).await
             }
             () = tokio::time::sleep(SIGNALS), if self.persist => {
-                let signals = self.app.shared.store.take_signals(&self.app.scope, &self.request);
-                for signal in signals.await? {
-                    if let Some(control) = control_of(&signal) {
-                        return Ok(self.controlled(control).await);
-                    }
-                }
+                self.look_for_signals().await?;
                 Ok((None, Vec::new()))
             }
         }
+    }
+
+    /// Takes what other processes left in the store for this turn. A cancellation holds at once.
+    pub(super) async fn look_for_signals(&mut self) -> Result<()> {
+        let store = self.app.shared.store.clone();
+        for signal in store.take_signals(&self.app.scope, &self.request).await? {
+            let control = control_of(&signal);
+            if let Some(Control::Cancel(_)) = control {
+                self.cancel.cancel();
+            }
+            self.signals.extend(control);
+        }
+        Ok(())
     }
 
     async fn controlled(&mut self, control: Control) -> (Option<Input>, Vec<EventKind>) {
@@ -341,6 +361,18 @@ impl Driver {
         self.show(kind);
         Ok(())
     }
+}
+
+/// Results of the calls that were `open` before and are over after a transition.
+pub(super) fn ended(open: Vec<(usize, String)>, turn: &Turn, next: &Next) -> Vec<EventKind> {
+    let message = |index: usize| match turn.calls().get(index).map(|call| &call.state) {
+        Some(CallState::Done { message }) => Some(message.clone()),
+        Some(_) => None,
+        None => next.append.get(index).cloned(),
+    };
+    let result =
+        |(index, call_id)| message(index).map(|message| EventKind::ToolResult { call_id, message });
+    open.into_iter().filter_map(result).collect()
 }
 
 /// A message left in the store.

@@ -3,6 +3,7 @@
 //! Transitions are pure. The driver makes a new state durable before it acts on it, so wherever a
 //! process is killed, the stored state says what was about to happen.
 
+use super::Approval;
 use orlop_core::types::InspectedCall;
 use orlop_core::{Error, Map, Message, Result, Value, closed_tool_message};
 use serde::{Deserialize, Serialize};
@@ -23,6 +24,9 @@ pub struct Turn {
     pub preface: Vec<String>,
     /// Whether fragments are wanted.
     pub stream: bool,
+    /// What becomes of calls that a person should decide on.
+    #[serde(default)]
+    pub approval: Approval,
     /// The position of the first message of the turn.
     pub first_message: usize,
     /// How many model calls have been answered.
@@ -181,6 +185,13 @@ impl Turn {
             Phase::Tools { calls } => calls,
             _ => &[],
         }
+    }
+
+    /// The calls of the current step that are not over: position and id.
+    pub fn open_calls(&self) -> Vec<(usize, String)> {
+        let calls = self.calls().iter().enumerate();
+        let open = calls.filter(|(_, call)| !matches!(call.state, CallState::Done { .. }));
+        open.map(|(index, call)| (index, call.id.clone())).collect()
     }
 
     /// Whether the turn is over.

@@ -23,7 +23,10 @@ use driver::Driver;
 use futures::stream::{BoxStream, StreamExt};
 use machine::{Effect, Next, Phase};
 use orlop_core::types::app_event::{Event, EventKind};
-use orlop_core::{CancelToken, Config, Error, Map, Message, Result, Session, Value, lifecycle};
+use orlop_core::{
+    CancelToken, Config, Error, ErrorClass, Map, Message, Result, Session, Value, lifecycle,
+};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -76,7 +79,8 @@ impl Default for Target {
 }
 
 /// What becomes of tool calls that a person should decide on.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Approval {
     /// The turn waits for a decision.
     #[default]
@@ -102,6 +106,7 @@ pub struct Decision {
 
 /// A turn that runs in this process.
 pub(crate) struct Running {
+    pub(crate) session: String,
     pub(crate) cancel: CancelToken,
     pub(crate) control: mpsc::UnboundedSender<Control>,
 }
@@ -168,7 +173,7 @@ pub fn error_of(error: &Value) -> Error {
     let class = error.get("type").and_then(|class| serde_json::from_value(class.clone()).ok());
     let message = error.get("message").and_then(Value::as_str).unwrap_or("the request failed");
     let retryable = error.get("retryable").and_then(Value::as_bool).unwrap_or(false);
-    Error::new(class.unwrap_or(orlop_core::ErrorClass::Internal), message).with_retryable(retryable)
+    Error::new(class.unwrap_or(ErrorClass::Internal), message).with_retryable(retryable)
 }
 
 impl Application {
@@ -178,21 +183,33 @@ impl Application {
             request.request_id.clone().unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
         check_id("request", &request_id)?;
         let app = Self { tracer: Some(Arc::new(Tracer::new())), ..self.in_flow() };
-        if request.request_id.is_some()
-            && let Some(handle) = app.join(&request_id).await?
-        {
+        if request.request_id.is_none() {
+            return Ok(app.prepare(request, request_id).await?.spawn());
+        }
+        let _beginning = self.shared.locks.beginning(&self.scope, &request_id).await;
+        if let Some(handle) = app.join(&request_id).await? {
             return Ok(handle);
         }
-        let prepared = app.prepare(request, request_id).await?;
-        Ok(prepared.spawn())
+        match app.clone().prepare(request, request_id.clone()).await {
+            Ok(prepared) => Ok(prepared.spawn()),
+            // Another process may have begun the same request meanwhile.
+            Err(error) if error.class() == ErrorClass::Conflict => {
+                app.join(&request_id).await?.ok_or(error)
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// The handle of a request that was sent before.
     async fn join(&self, request_id: &str) -> Result<Option<RequestHandle>> {
-        let session_id = match self.shared.store.turn(&self.scope, request_id).await? {
-            Some(turn) => turn.session,
-            None if self.shared.hub.feed(&self.scope, request_id).is_some() => String::new(),
-            None => return Ok(None),
+        let key = (self.scope.clone(), request_id.to_owned());
+        let running = locked(&self.shared.running).get(&key).map(|running| running.session.clone());
+        let session_id = match running {
+            Some(session) => session,
+            None => match self.shared.store.turn(&self.scope, request_id).await? {
+                Some(turn) => turn.session,
+                None => return Ok(None),
+            },
         };
         let events = self.request_events(request_id, 0).await?;
         let app = Self { flow: None, tracer: None, ..self.clone() };
@@ -224,6 +241,11 @@ impl Application {
         let is_new = !events.is_empty();
         let known = !is_new && self.shared.store.head(&self.scope, &id).await?.is_some();
         let persist = is_stored(&session, known || is_new, persist);
+        if persist && self.read_only {
+            return Err(Error::bad_state(
+                "this is no place for a request that is stored; send it with persist: false",
+            ));
+        }
         let agent = self.agent_of(&session)?;
         let core = self.core_of(&agent);
         let config = self.effective(&agent, &session, &[&overrides]);
@@ -240,6 +262,7 @@ impl Application {
             context: self.caller.data().clone(),
             preface,
             stream,
+            approval,
             first_message,
             step: 0,
             max_steps: max_steps(&config),
@@ -248,7 +271,6 @@ impl Application {
         };
         let mut driver =
             Driver::new(self, lock, agent, config, turn, run.session, request_id, persist);
-        driver.approval = approval;
         let mut events = if persist { events } else { Vec::new() };
         events.push(EventKind::RequestStarted {
             agent_id: driver.agent.id.clone(),
@@ -499,7 +521,8 @@ impl Driver {
     fn register(&mut self) {
         let (control, inbox) = mpsc::unbounded_channel();
         self.inbox = Some(inbox);
-        let running = Running { cancel: self.cancel.clone(), control };
+        let session = self.session.id().to_owned();
+        let running = Running { session, cancel: self.cancel.clone(), control };
         let key = (self.app.scope.clone(), self.request.clone());
         locked(&self.app.shared.running).insert(key, running);
     }

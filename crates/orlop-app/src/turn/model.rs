@@ -1,15 +1,15 @@
 //! Asking the model: the lifecycles around it, the fragments on the way, the calls it makes.
 
 use super::asked;
-use super::driver::Driver;
+use super::driver::{Driver, SIGNALS};
 use super::machine::{Call, Input};
-use crate::time::now_ms;
 use futures::StreamExt;
 use orlop_core::types::app_event::EventKind;
 use orlop_core::{
     CoreEvent, Error, Map, Message, RequestOptions, Response, Result, Value, lifecycle,
 };
 use std::sync::Arc;
+use tokio::time::Instant;
 
 impl Driver {
     /// One model call. Gives what happened and the events that go with it.
@@ -36,12 +36,15 @@ impl Driver {
 
     /// Why the turn was cancelled, as whoever did it said.
     fn reason(&mut self) -> String {
-        while let Some(control) = self.inbox.as_mut().and_then(|inbox| inbox.try_recv().ok()) {
-            if let super::Control::Cancel(reason) = control {
-                return reason;
-            }
-        }
-        "the request was cancelled".to_owned()
+        let left = std::iter::from_fn(|| {
+            let signal = self.signals.pop_front();
+            signal.or_else(|| self.inbox.as_mut().and_then(|inbox| inbox.try_recv().ok()))
+        });
+        let mut reasons = left.filter_map(|control| match control {
+            super::Control::Cancel(reason) => Some(reason),
+            super::Control::Decide { .. } => None,
+        });
+        reasons.next().unwrap_or_else(|| "the request was cancelled".to_owned())
     }
 
     async fn ask(&mut self) -> Result<(Input, Vec<EventKind>)> {
@@ -62,7 +65,8 @@ impl Driver {
         let calls = orlop_core::session::extract_tool_calls(&response.messages);
         let mut planned: Vec<Call> = Vec::with_capacity(calls.len());
         for (index, call) in calls.into_iter().enumerate() {
-            let (call, told) = self.plan(call, index).await?;
+            let taken = |id: &str| planned.iter().any(|call| call.id == id);
+            let (call, told) = self.plan(call, index, &taken).await?;
             events.extend(told);
             planned.push(call);
         }
@@ -85,13 +89,29 @@ impl Driver {
     /// The answer. If the user stops it in the middle, what was said so far is kept and marked.
     async fn stream(&mut self, options: RequestOptions) -> Result<Response> {
         let core = self.app.core_of(&self.agent);
+        let mut looks = tokio::time::interval_at(Instant::now() + SIGNALS, SIGNALS);
         if !self.turn.stream {
-            return core.send_request(&self.session, &self.config, options).await;
+            let (session, config) = (self.session.clone(), self.config.clone());
+            let mut answer = std::pin::pin!(core.send_request(&session, &config, options));
+            loop {
+                tokio::select! {
+                    answer = &mut answer => return answer,
+                    _ = looks.tick(), if self.persist => self.look_for_signals().await?,
+                }
+            }
         }
         let mut events = core.send_request_stream(&self.session, &self.config, options);
         let mut said = String::new();
-        let mut looked = now_ms();
-        while let Some(event) = events.next().await {
+        loop {
+            let event = tokio::select! {
+                biased;
+                _ = looks.tick(), if self.persist => {
+                    self.look_for_signals().await?;
+                    continue;
+                }
+                event = events.next() => event,
+            };
+            let Some(event) = event else { break };
             match event {
                 Ok(CoreEvent::Partial(message)) => {
                     said.push_str(&message.content);
@@ -106,23 +126,8 @@ impl Driver {
                     return Err(error);
                 }
             }
-            if self.persist && now_ms() - looked > 1_000 {
-                looked = now_ms();
-                self.look_for_cancellation().await?;
-            }
         }
         Err(Error::internal("the model call ended without an answer"))
-    }
-
-    /// A cancellation by another process is found in the store.
-    async fn look_for_cancellation(&mut self) -> Result<()> {
-        let store = self.app.shared.store.clone();
-        for signal in store.take_signals(&self.app.scope, &self.request).await? {
-            if signal.get("signal").and_then(Value::as_str) == Some("cancel") {
-                self.cancel.cancel();
-            }
-        }
-        Ok(())
     }
 }
 

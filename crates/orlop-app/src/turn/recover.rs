@@ -1,12 +1,11 @@
 //! Turns that another process left behind: settled, or taken up where they were.
 
-use super::driver::Driver;
+use super::driver::{Driver, ended};
 use super::machine::{Input, Turn};
 use crate::application::{Application, Step};
 use crate::lock::{SessionLock, Wait};
 use crate::store::TurnRecord;
 use crate::trace::Tracer;
-use orlop_core::types::app_event::EventKind;
 use orlop_core::{Error, ErrorClass, Result};
 use std::sync::Arc;
 
@@ -74,13 +73,14 @@ impl Application {
         };
         let config = app.effective(&agent, &session, &[&turn.overrides]);
         let resume = recovery == Recovery::Resume;
+        let open = turn.open_calls();
         let next = turn.apply(Input::Interrupted { resume })?;
+        let events = ended(open, &turn, &next);
         let mut driver = Driver::new(app, lock, agent, config, turn, session, record.request, true);
         for message in &next.append {
             driver.append(message.clone()).await?;
         }
         driver.feed = Some(driver.app.shared.hub.open(&driver.app.scope, &driver.request));
-        let events = driver.closed_calls(&next.append);
         let step = Step {
             session: Some(driver.session.clone()),
             turn: Some(driver.turn_write(false)?),
@@ -97,24 +97,5 @@ impl Application {
             }
         }
         Ok(true)
-    }
-}
-
-impl Driver {
-    /// Results of calls that were closed because their process is gone.
-    fn closed_calls(&self, messages: &[orlop_core::Message]) -> Vec<EventKind> {
-        let closed =
-            messages.iter().filter(|message| message.metadata().contains_key("tool_error"));
-        closed
-            .map(|message| EventKind::ToolResult {
-                call_id: message
-                    .metadata()
-                    .get("tool_call_id")
-                    .and_then(|id| id.as_str())
-                    .unwrap_or_default()
-                    .to_owned(),
-                message: message.clone(),
-            })
-            .collect()
     }
 }

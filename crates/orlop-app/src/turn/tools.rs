@@ -56,14 +56,24 @@ impl Driver {
     }
 
     /// A call as it is to be run, refused or asked about, and the events that tell of it.
-    pub(super) async fn plan(&mut self, raw: Map, index: usize) -> Result<(Call, Vec<EventKind>)> {
+    /// Models repeat ids at times; a call whose id is `taken` gets another one here.
+    pub(super) async fn plan(
+        &mut self,
+        raw: Map,
+        index: usize,
+        taken: &(dyn Fn(&str) -> bool + Sync),
+    ) -> Result<(Call, Vec<EventKind>)> {
         let core = self.app.core_of(&self.agent);
         let made_up = || format!("call-{}-{index}", self.turn.step + 1);
         let call = match core.inspect_tool_call(&raw, &self.config).await {
             Ok(call) => call,
             Err(_) => InspectedCall { raw: raw.clone(), ..InspectedCall::default() },
         };
-        let id = call.call_id.clone().filter(|id| !id.is_empty()).unwrap_or_else(made_up);
+        let given = call.call_id.clone().filter(|id| !id.is_empty() && !taken(id));
+        let mut id = given.unwrap_or_else(made_up);
+        while taken(&id) {
+            id.push('+');
+        }
         let name = call.tool_name.clone().unwrap_or_default();
         let tool = core.tool_named(&name, &self.config).await?;
         let preview = core.format_tool_call_preview(&raw, &self.config).await;
@@ -135,7 +145,7 @@ impl Driver {
         if gate == ToolGate::Allow && !permitted && wants_approval(tool) {
             gate = ToolGate::Ask(format!("tool \"{name}\" asks before it runs"));
         }
-        Ok(match (gate, self.approval) {
+        Ok(match (gate, self.turn.approval) {
             (ToolGate::Ask(_), Approval::Allow) => ToolGate::Allow,
             (ToolGate::Ask(reason), Approval::Deny) => ToolGate::Deny(format!(
                 "it needs the approval of a person, and none can be asked ({reason})"
