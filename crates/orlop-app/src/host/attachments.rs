@@ -35,10 +35,11 @@ impl Application {
     }
 }
 
-/// Images go inline, text as text, anything else by name.
+/// Images go inline, text as text, anything else by name. A drawing in SVG is text: models do not
+/// take it as an image.
 fn part_of(record: &AssetRecord, bytes: &[u8]) -> Map {
     let AssetRecord { name, media_type, size, .. } = record;
-    let part = if media_type.starts_with("image/") {
+    let part = if media_type.starts_with("image/") && media_type != "image/svg+xml" {
         let data = base64::engine::general_purpose::STANDARD.encode(bytes);
         let url = format!("data:{media_type};base64,{data}");
         json!({ "type": "image_url", "image_url": { "url": url } })
