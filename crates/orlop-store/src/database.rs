@@ -32,16 +32,6 @@ impl Dialect {
     }
 }
 
-impl Dialect {
-    /// The text under the key in parameter `key` of the JSON object in `column`.
-    pub(crate) fn json_text(self, column: &str, key: usize) -> String {
-        match self {
-            Self::Sqlite => format!("{column} ->> ${key}"),
-            Self::Postgres => format!("{column}::json ->> ${key}"),
-        }
-    }
-}
-
 /// Numbers that only grow, each given once.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Sequence {

@@ -1,12 +1,12 @@
 //! Stored sessions: the row of one, loading it whole or in part, and lists of them.
 
-use crate::database::{Row, Tx, from_json, params};
+use crate::database::{Row, Tx, from_json, params, to_json};
 use crate::items::{self, Tail};
 use crate::pieces::Pieces;
 use orlop_app::Scope;
 use orlop_app::store::{Head, ListQuery, Page, StoredSession};
 use orlop_core::types::SessionJson;
-use orlop_core::{Error, Message, NativeItem, Result};
+use orlop_core::{Error, Map, Message, NativeItem, Result, Value};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -141,36 +141,70 @@ pub(crate) fn messages(
 pub(crate) fn list(tx: &mut dyn Tx, scope: &Scope, query: &ListQuery) -> Result<Page> {
     let limit = if query.limit == 0 { DEFAULT_LIMIT } else { query.limit.min(MAX_LIMIT) };
     let (before, before_id) = query.cursor.as_deref().map_or(Ok((i64::MAX, "")), read_cursor)?;
-    let title = query.title.as_deref().map(fold_title).filter(|title| !title.is_empty());
-    let mut conditions = String::new();
-    let mut params = params![scope.tenant(), scope.user(), before, before_id, limit + 1].to_vec();
-    if let Some(agent) = &query.agent {
-        params.push(agent.into());
-        conditions += &format!(" AND agent = ${}", params.len());
+    let (mut before, mut before_id) = (before, before_id.to_owned());
+    let mut heads: Vec<Head> = Vec::new();
+    loop {
+        let rows = list_rows(tx, scope, query, (before, &before_id), limit + 1)?;
+        let is_last = rows.len() <= limit;
+        for mut row in rows {
+            let head = head_of(&mut row)?;
+            (before, before_id) = (head.updated, head.id.clone());
+            if has_metadata(&row.text()?, query.metadata.as_ref())? {
+                heads.push(head);
+            }
+        }
+        if is_last || heads.len() > limit {
+            break;
+        }
     }
-    if let Some(title) = &title {
-        params.push(title.into());
-        let find = tx.dialect().find_text();
-        conditions += &format!(" AND {find}(title_folded, ${}) > 0", params.len());
-    }
-    if let Some((key, value)) = &query.metadata {
-        params.push(key.into());
-        params.push(value.into());
-        let field = tx.dialect().json_text("metadata", params.len() - 1);
-        conditions += &format!(" AND {field} = ${}", params.len());
-    }
-    let sql = format!(
-        "SELECT {HEAD} FROM sessions \
-         WHERE tenant = $1 AND user_id = $2 AND (updated < $3 OR (updated = $3 AND id < $4)){conditions} \
-         ORDER BY updated DESC, id DESC LIMIT $5"
-    );
-    let rows = tx.query(&sql, &params)?;
-    let mut heads =
-        rows.into_iter().map(|mut row| head_of(&mut row)).collect::<Result<Vec<_>>>()?;
     let more = heads.len() > limit;
     heads.truncate(limit);
     let next = heads.last().filter(|_| more).map(|last| format!("{}_{}", last.updated, last.id));
     Ok(Page { heads, next })
+}
+
+/// The rows of sessions that come after `before` in the list. Of those with certain metadata, there
+/// may be some that have it only further inside.
+fn list_rows(
+    tx: &mut dyn Tx,
+    scope: &Scope,
+    query: &ListQuery,
+    before: (i64, &str),
+    limit: usize,
+) -> Result<Vec<Row>> {
+    let mut conditions = String::new();
+    let mut params = params![scope.tenant(), scope.user(), before.0, before.1, limit].to_vec();
+    if let Some(agent) = &query.agent {
+        params.push(agent.into());
+        conditions += &format!(" AND agent = ${}", params.len());
+    }
+    let title = query.title.as_deref().map(fold_title).filter(|title| !title.is_empty());
+    let metadata = query.metadata.as_ref().map(metadata_text).transpose()?;
+    let metadata_column = if metadata.is_some() { "metadata" } else { "''" };
+    let find = tx.dialect().find_text();
+    for (column, text) in [("title_folded", title), ("metadata", metadata)] {
+        if let Some(text) = text {
+            params.push(text.into());
+            conditions += &format!(" AND {find}({column}, ${}) > 0", params.len());
+        }
+    }
+    let sql = format!(
+        "SELECT {HEAD}, {metadata_column} FROM sessions \
+         WHERE tenant = $1 AND user_id = $2 AND (updated < $3 OR (updated = $3 AND id < $4)){conditions} \
+         ORDER BY updated DESC, id DESC LIMIT $5"
+    );
+    tx.query(&sql, &params)
+}
+
+/// The text that stored metadata has if it has this entry: both are written the same way.
+fn metadata_text((key, value): &(String, String)) -> Result<String> {
+    Ok(format!("{}:{}", to_json("a key", key)?, to_json("a value", value)?))
+}
+
+fn has_metadata(stored: &str, wanted: Option<&(String, String)>) -> Result<bool> {
+    let Some((key, value)) = wanted else { return Ok(true) };
+    let metadata: Map = from_json("metadata of a session", stored)?;
+    Ok(metadata.get(key).and_then(Value::as_str) == Some(value))
 }
 
 fn read_cursor(cursor: &str) -> Result<(i64, &str)> {

@@ -47,9 +47,7 @@ impl<Kind: 'static> SqlStore<Kind> {
     ) -> Stored<'a, T> {
         Box::pin(async move { self.writers.run(Access::Write, work).await })
     }
-}
 
-impl<Kind: 'static> SqlStore<Kind> {
     fn write_lightly<'a, T: Send + 'static>(
         &'a self,
         work: impl Fn(&mut dyn Tx) -> Result<T> + Send + 'static,

@@ -15,6 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(super) struct SqliteConnection {
     connection: rusqlite::Connection,
     place: String,
+    durable: bool,
 }
 
 impl SqliteConnection {
@@ -29,7 +30,7 @@ impl SqliteConnection {
         let connection = std::cell::RefCell::new(connection);
         patiently(|| migrate::migrate(&mut connection.borrow_mut()))
             .map_err(|error| error.at(place))?;
-        Ok(Self { connection: connection.into_inner(), place: place.to_owned() })
+        Ok(Self::new(connection.into_inner(), place))
     }
 
     /// Opens a file that is up to date, to read only.
@@ -37,17 +38,21 @@ impl SqliteConnection {
         let connection = open_file(path, place)?;
         let read_only = "PRAGMA temp_store = MEMORY; PRAGMA query_only = ON;";
         patiently(|| Ok(connection.execute_batch(read_only)?)).map_err(|error| error.at(place))?;
-        Ok(Self { connection, place: place.to_owned() })
+        Ok(Self::new(connection, place))
     }
 
     pub(super) fn open_in_memory() -> Result<Self> {
-        let place = "memory".to_owned();
+        let place = "memory";
         let open = || -> Result<_, Failure> {
             let mut connection = rusqlite::Connection::open_in_memory()?;
             migrate::migrate(&mut connection)?;
             Ok(connection)
         };
-        Ok(Self { connection: open().map_err(|error| error.at(&place))?, place })
+        Ok(Self::new(open().map_err(|error| error.at(place))?, place))
+    }
+
+    fn new(connection: rusqlite::Connection, place: &str) -> Self {
+        Self { connection, place: place.to_owned(), durable: true }
     }
 }
 
@@ -116,32 +121,31 @@ fn patiently<T>(attempt: impl Fn() -> Result<T, Failure>) -> Result<T, Failure> 
 
 impl Connection for SqliteConnection {
     fn transaction(&mut self, access: Access, work: &mut Work<'_>) -> Result<()> {
-        if access != Access::WriteLightly {
-            return self.run(access, work);
-        }
-        self.set_synchronous("NORMAL")?;
-        let done = self.run(access, work);
-        self.set_synchronous("FULL")?;
-        done
-    }
-}
-
-impl SqliteConnection {
-    fn run(&mut self, access: Access, work: &mut Work<'_>) -> Result<()> {
         let behavior = match access {
             Access::Read => TransactionBehavior::Deferred,
             Access::Write | Access::WriteLightly => TransactionBehavior::Immediate,
         };
+        self.set_durable(access == Access::Write)?;
         let place = &self.place;
         let transaction = self.connection.transaction_with_behavior(behavior);
         let transaction = transaction.map_err(|error| explain(place, &error))?;
         work(&mut SqliteTx { connection: &transaction, place })?;
         transaction.commit().map_err(|error| explain(place, &error))
     }
+}
 
-    fn set_synchronous(&self, mode: &str) -> Result<()> {
+impl SqliteConnection {
+    /// Says whether what is committed from now on must survive the loss of power. Asked for before
+    /// each transaction, so that none depends on how the one before it ended.
+    fn set_durable(&mut self, durable: bool) -> Result<()> {
+        if self.durable == durable {
+            return Ok(());
+        }
+        let mode = if durable { "FULL" } else { "NORMAL" };
         let set = self.connection.execute_batch(&format!("PRAGMA synchronous = {mode}"));
-        set.map_err(|error| explain(&self.place, &error))
+        set.map_err(|error| explain(&self.place, &error))?;
+        self.durable = durable;
+        Ok(())
     }
 }
 
@@ -226,5 +230,66 @@ impl ToSql for Param<'_> {
             Param::Int(number) => ToSqlOutput::Owned(Value::Integer(*number)),
             Param::Text(text) => ToSqlOutput::Borrowed(ValueRef::Text(text.as_bytes())),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use orlop_core::ErrorClass::Unavailable;
+
+    fn synchronous(connection: &mut SqliteConnection, access: Access) -> i64 {
+        let mut level = 0;
+        let mut ask = |tx: &mut dyn Tx| {
+            level = tx.query("PRAGMA synchronous", &[])?.remove(0).int()?;
+            Ok(())
+        };
+        connection.transaction(access, &mut ask).unwrap();
+        level
+    }
+
+    #[test]
+    fn a_step_is_durable_whatever_came_before_it() {
+        let (normal, full) = (1, 2);
+        let mut connection = SqliteConnection::open_in_memory().unwrap();
+        assert_eq!(synchronous(&mut connection, Access::Write), full);
+        assert_eq!(synchronous(&mut connection, Access::WriteLightly), normal);
+        assert_eq!(synchronous(&mut connection, Access::Write), full);
+        let panicking = std::panic::AssertUnwindSafe(|| {
+            connection.transaction(Access::WriteLightly, &mut |_| panic!("on purpose"))
+        });
+        assert!(std::panic::catch_unwind(panicking).is_err());
+        assert_eq!(synchronous(&mut connection, Access::Write), full);
+    }
+
+    #[test]
+    fn a_full_disk_is_said_and_nothing_is_half_done() {
+        let mut connection = SqliteConnection::open_in_memory().unwrap();
+        let pages = "PRAGMA page_count";
+        let pages: i64 = connection.connection.query_row(pages, [], |row| row.get(0)).unwrap();
+        let limit = format!("PRAGMA max_page_count = {}", pages + 10);
+        connection.connection.query_row(&limit, [], |_| Ok(())).unwrap();
+        let insert = "INSERT INTO items (id, body) VALUES ($1, $2)";
+        let mut fill = |tx: &mut dyn Tx| {
+            let body = "x".repeat(10_000);
+            (0..100).try_for_each(|id| tx.execute(insert, &params![id as i64, &body]).map(drop))
+        };
+        let error = connection.transaction(Access::Write, &mut fill).unwrap_err();
+        assert_eq!(error.class(), Unavailable);
+        assert!(error.message().contains("full"), "{error}");
+        let mut count = |tx: &mut dyn Tx| {
+            assert_eq!(tx.query("SELECT COUNT(*) FROM items", &[])?.remove(0).int()?, 0);
+            tx.execute(insert, &params![1_i64, "small"]).map(drop)
+        };
+        connection.transaction(Access::Write, &mut count).unwrap();
+    }
+
+    #[test]
+    fn a_connection_that_cannot_write_says_so() {
+        let mut connection = SqliteConnection::open_in_memory().unwrap();
+        connection.connection.execute_batch("PRAGMA query_only = ON").unwrap();
+        let mut write = |tx: &mut dyn Tx| tx.execute("DELETE FROM items", &[]).map(drop);
+        let error = connection.transaction(Access::Write, &mut write).unwrap_err();
+        assert_eq!(error.class(), Unavailable, "{error}");
     }
 }

@@ -9,9 +9,7 @@ pub(super) fn explain(place: &str, error: &rusqlite::Error) -> Error {
         return Error::internal(format!("the store in {place} could not be used: {error}"));
     };
     match code {
-        ErrorCode::NotADatabase => Error::bad_state(format!(
-            "{place} is no SQLite database, or is damaged; choose another file, or move this one away"
-        )),
+        ErrorCode::NotADatabase => no_database(place),
         ErrorCode::DatabaseCorrupt => Error::bad_state(format!(
             "{place} is damaged; restore it from a backup, or move it away to begin with an empty store"
         )),
@@ -40,6 +38,12 @@ pub(super) fn explain(place: &str, error: &rusqlite::Error) -> Error {
         ),
         _ => Error::internal(format!("the store in {place} failed: {error}")),
     }
+}
+
+pub(super) fn no_database(place: &str) -> Error {
+    Error::bad_state(format!(
+        "{place} is no SQLite database, or is damaged; choose another file, or move this one away"
+    ))
 }
 
 pub(super) fn read_only(place: &str) -> Error {

@@ -17,6 +17,12 @@ fn version(connection: &Connection) -> rusqlite::Result<usize> {
 
 /// Refuses a file of a newer Orlop, and one of another program, before anything is written to it.
 pub(super) fn refuse_foreign(connection: &Connection) -> Result<(), Failure> {
+    // All of one moment: another process may be about to make the tables.
+    let moment = connection.unchecked_transaction()?;
+    refuse_foreign_now(&moment)
+}
+
+fn refuse_foreign_now(connection: &Connection) -> Result<(), Failure> {
     let application: i64 = connection.query_row("PRAGMA application_id", [], |row| row.get(0))?;
     let tables: i64 =
         connection.query_row("SELECT COUNT(*) FROM sqlite_master", [], |row| row.get(0))?;
@@ -39,7 +45,7 @@ pub(super) fn migrate(connection: &mut Connection) -> Result<(), Failure> {
     loop {
         let step = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         // Another process may have been here in the meantime.
-        refuse_foreign(&step)?;
+        refuse_foreign_now(&step)?;
         let version = version(&step)?;
         let Some(sql) = STEPS.get(version) else { return Ok(()) };
         step.execute_batch(sql)?;

@@ -39,6 +39,7 @@ impl SqliteStore {
     pub fn open(path: &Path) -> Result<Self> {
         let place = path.display().to_string();
         create_file(path, &place)?;
+        refuse_scraps(path, &place)?;
         let writer = SqliteConnection::open(path, &place)?;
         let mut readers: Vec<Box<dyn Connection>> = Vec::new();
         for _ in 0..READERS {
@@ -81,6 +82,17 @@ fn create_file(path: &Path, place: &str) -> Result<()> {
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     match options.open(path) {
         Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(refused(error)),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses what is shorter than the beginning of a database: SQLite would take it for an empty one
+/// and write over it.
+fn refuse_scraps(path: &Path, place: &str) -> Result<()> {
+    match std::fs::metadata(path) {
+        Ok(file) if file.is_file() && (1..100).contains(&file.len()) => {
+            Err(errors::no_database(place))
+        }
         _ => Ok(()),
     }
 }
