@@ -62,6 +62,23 @@ async fn renewing_keeps_a_lease(place: &Place) {
     assert!(endless.unwrap(), "time beyond all clocks is a long time and not an error");
 }
 
+async fn a_lease_is_taken_from_an_owner_that_is_gone(place: &Place) {
+    let store = place.open();
+    assert!(!store.revoke(&ana(), "s", "me").await.unwrap(), "nobody has it");
+    let gone = create(&*store, &ana(), "s", &["m"]).await;
+    assert!(!store.revoke(&ana(), "s", "somebody else").await.unwrap());
+    assert!(!store.revoke(&ana(), "other", "me").await.unwrap());
+    let stranger = orlop_app::Scope::new("acme", "bob").unwrap();
+    assert!(!store.revoke(&stranger, "s", "me").await.unwrap());
+    assert!(store.renew(&ana(), &gone, HOUR).await.unwrap());
+    assert!(store.revoke(&ana(), "s", "me").await.unwrap());
+    assert!(!store.revoke(&ana(), "s", "me").await.unwrap());
+    assert!(!store.renew(&ana(), &gone, HOUR).await.unwrap());
+    assert_eq!(class(save(&*store, &ana(), &gone, write(1, vec![])).await), Conflict);
+    let next = lease(&*store, &ana(), "s").await;
+    assert_eq!(next.token, gone.token + 1);
+}
+
 async fn a_writer_that_comes_late_is_refused(place: &Place) {
     let store = place.open();
     let late = lease_for(&*store, &ana(), "s", Duration::ZERO).await;
@@ -98,6 +115,8 @@ on_every_store! {
     a_lost_lease_is_neither_renewed_nor_released;
     #[test]
     renewing_keeps_a_lease;
+    #[test]
+    a_lease_is_taken_from_an_owner_that_is_gone;
     #[test]
     a_writer_that_comes_late_is_refused;
 }

@@ -8,5 +8,16 @@
 mod place;
 mod steps;
 
+mod assets;
+mod deleting;
+mod events;
+mod isolation;
 mod leases;
+mod lists;
+mod opening;
+mod plugin_states;
+mod search;
 mod sessions;
+mod sharing;
+mod turns;
+mod undo;

@@ -33,6 +33,28 @@ impl Place {
     }
 }
 
+/// What only a look into the tables can tell.
+impl Place {
+    /// Runs a query that gives a number. Tables are called as in `orlop.items`.
+    pub(crate) fn number(&self, sql: &str) -> i64 {
+        match self {
+            Self::Sqlite(folder) => {
+                let connection = rusqlite::Connection::open(folder.file()).unwrap();
+                connection.query_row(&sql.replace("orlop.", ""), [], |row| row.get(0)).unwrap()
+            }
+            Self::Postgres(url) => {
+                let server = PostgresServer::shared().unwrap();
+                server.sql(url, sql).unwrap().parse().unwrap()
+            }
+        }
+    }
+
+    /// How many rows a table has.
+    pub(crate) fn rows(&self, table: &str) -> i64 {
+        self.number(&format!("SELECT COUNT(*) FROM orlop.{table}"))
+    }
+}
+
 /// A folder that is deleted with its owner.
 pub(crate) struct Folder(PathBuf);
 

@@ -220,6 +220,43 @@ async fn the_list_can_be_narrowed_by_agent_and_title(place: &Place) {
     assert_eq!(ids(Some("nobody"), None).await, "");
 }
 
+async fn the_list_can_be_narrowed_by_metadata(place: &Place) {
+    let store = place.open();
+    for (id, metadata) in [
+        ("1", json!({"dir": "/a", "k": "\u{0}"})),
+        ("2", json!({"dir": "/a/b"})),
+        ("3", json!({"inner": {"dir": "/a"}, "dir": "/x"})),
+        ("4", json!({"text": "\"dir\":\"/a\"", "n": 5, "$.dir": "/a"})),
+        ("5", json!({"z": 1, "dir": "/a", "é\"": "ü\n"})),
+        ("6", json!({})),
+    ] {
+        let lease = lease(&*store, &ana(), id).await;
+        let metadata = metadata.as_object().cloned();
+        let session = SessionWrite { metadata, ..Default::default() };
+        save(&*store, &ana(), &lease, session).await.unwrap();
+    }
+    let ids = async |key: &str, value: &str| {
+        let metadata = Some((key.to_owned(), value.to_owned()));
+        let mut query = ListQuery { metadata, limit: 1, ..Default::default() };
+        let mut ids = String::new();
+        loop {
+            let page = store.list(&ana(), &query).await.unwrap();
+            ids.extend(page.heads.iter().map(|head| head.id.as_str()));
+            query.cursor = page.next;
+            if query.cursor.is_none() {
+                return ids;
+            }
+        }
+    };
+    assert_eq!(ids("dir", "/a").await, "51");
+    assert_eq!(ids("dir", "/a/b").await, "2");
+    assert_eq!(ids("dir", "/").await, "");
+    assert_eq!(ids("$.dir", "/a").await, "4");
+    assert_eq!(ids("é\"", "ü\n").await, "5");
+    assert_eq!(ids("k", "\u{0}").await, "1");
+    assert_eq!(ids("n", "5").await, "", "a number is no text");
+}
+
 async fn pages_go_on_where_the_last_one_ended(place: &Place) {
     let store = place.open();
     for number in 0..55 {
@@ -267,6 +304,8 @@ on_every_store! {
     the_list_has_what_changed_last_first;
     #[test]
     the_list_can_be_narrowed_by_agent_and_title;
+    #[test]
+    the_list_can_be_narrowed_by_metadata;
     #[test]
     pages_go_on_where_the_last_one_ended;
 }

@@ -1,0 +1,67 @@
+//! What plugins keep with sessions.
+
+use crate::place::{Place, on_every_store};
+use crate::steps::*;
+use orlop_app::store::PluginState;
+use orlop_core::ErrorClass::NotFound;
+use orlop_core::Value;
+use serde_json::json;
+
+async fn a_state_is_set_by_whoever_knows_its_version(place: &Place) {
+    let store = place.open();
+    create(&*store, &ana(), "s", &[]).await;
+    let set = async |expected, value: Option<Value>| {
+        store.set_plugin_state(&ana(), "s", "p", expected, value).await.unwrap()
+    };
+    let get = async || store.plugin_state(&ana(), "s", "p").await.unwrap();
+    assert_eq!(set(1, Some(json!(0))).await, None);
+    assert_eq!(set(0, Some(json!({"n": 1}))).await, Some(1));
+    assert_eq!(get().await, Some(PluginState { value: json!({"n": 1}), version: 1 }));
+    assert_eq!(set(0, Some(json!("lost"))).await, None);
+    assert_eq!(set(2, Some(json!("lost"))).await, None);
+    assert_eq!(set(1, Some(Value::Null)).await, Some(2));
+    assert_eq!(get().await, Some(PluginState { value: Value::Null, version: 2 }));
+    assert_eq!(set(1, None).await, None);
+    assert_eq!(get().await.map(|state| state.version), Some(2));
+}
+
+async fn a_version_is_never_used_twice(place: &Place) {
+    let store = place.open();
+    create(&*store, &ana(), "s", &[]).await;
+    let set = async |expected, value: Option<Value>| {
+        store.set_plugin_state(&ana(), "s", "p", expected, value).await.unwrap()
+    };
+    assert_eq!(set(0, None).await, Some(0), "there was none");
+    assert_eq!(set(0, Some(json!(1))).await, Some(1));
+    assert_eq!(set(1, None).await, Some(0), "there is none again");
+    assert_eq!(store.plugin_state(&ana(), "s", "p").await.unwrap(), None);
+    assert_eq!(set(1, Some(json!("late"))).await, None);
+    let version = set(0, Some(json!(2))).await.unwrap();
+    assert!(version > 1, "{version}");
+}
+
+async fn plugins_and_sessions_have_their_own(place: &Place) {
+    let store = place.open();
+    let stray = store.set_plugin_state(&ana(), "s", "p", 0, Some(json!(1))).await;
+    assert_eq!(class(stray), NotFound);
+    for session in ["s", "t"] {
+        create(&*store, &ana(), session, &[]).await;
+        for plugin in ["p", "q"] {
+            let value = Some(json!([session, plugin]));
+            store.set_plugin_state(&ana(), session, plugin, 0, value).await.unwrap();
+        }
+    }
+    for (session, plugin) in [("s", "p"), ("s", "q"), ("t", "p"), ("t", "q")] {
+        let state = store.plugin_state(&ana(), session, plugin).await.unwrap().unwrap();
+        assert_eq!(state, PluginState { value: json!([session, plugin]), version: 1 });
+    }
+}
+
+on_every_store! {
+    #[test]
+    a_state_is_set_by_whoever_knows_its_version;
+    #[test]
+    a_version_is_never_used_twice;
+    #[test]
+    plugins_and_sessions_have_their_own;
+}
