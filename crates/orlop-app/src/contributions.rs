@@ -35,7 +35,8 @@ impl Application {
             models: Some(agent.core.models_for(&config).await?),
             config: Some(config),
         };
-        elements.extend(self.application_elements(input, &agent.base).await?);
+        let more = self.application_elements(input, &agent.base).await?;
+        more.into_iter().for_each(|element| merge(&mut elements, element));
         Ok(elements)
     }
 
@@ -70,9 +71,31 @@ impl Application {
                 if element.contains_key("action_id") {
                     element.entry("action_owner").or_insert_with(|| "application".into());
                 }
-                elements.push(element);
+                merge(&mut elements, element);
             }
         }
         Ok(elements)
+    }
+}
+
+/// Puts an element where it would stand if the core had it: a setting with a key in the place of
+/// an earlier one of that key, else at the end; anything else before the settings with a key.
+fn merge(elements: &mut Vec<Map>, element: Map) {
+    fn key(element: &Map) -> Option<&str> {
+        let is_setting = element.get("ui_type").and_then(Value::as_str) == Some("config");
+        let key = element.get("key").and_then(Value::as_str).filter(|key| !key.is_empty());
+        key.filter(|_| is_setting)
+    }
+    let place = match key(&element) {
+        Some(wanted) => elements.iter().position(|held| key(held) == Some(wanted)),
+        None => None,
+    };
+    match place {
+        Some(place) => elements[place] = element,
+        None if key(&element).is_some() => elements.push(element),
+        None => {
+            let place = elements.iter().position(|held| key(held).is_some());
+            elements.insert(place.unwrap_or(elements.len()), element);
+        }
     }
 }
