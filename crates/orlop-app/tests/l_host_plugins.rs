@@ -299,6 +299,59 @@ async fn a_background_task_lives_from_start_to_stop() {
     assert_eq!(Arc::strong_count(&alive), 2);
 }
 
+#[tokio::test] // L-03, I-37
+async fn start_and_stop_have_the_whole_configuration() {
+    let log = Log::new();
+    let noted = |log: &Log| {
+        let log = log.clone();
+        move |input: orlop_core::hooks::HostInput, cx: Context| {
+            let section = input.config.get("audit").unwrap();
+            let same = Application::of(&cx).unwrap().config().section("audit").unwrap();
+            assert_eq!(Some(section), same.as_ref());
+            log.add(format!("{} {}", section["file"], input.config.get("agents").is_some()));
+            async { Ok(()) }
+        }
+    };
+    let manifest = manifest("audit", 0).config("audit.file", json!({"type": "string"}));
+    let plugin = ScriptedHost::with_manifest(manifest).start(noted(&log)).stop(noted(&log));
+    let config = format!("{CONFIG}\n[audit]\nfile = \"${{env:NOWHERE:-/var}}/log\"\n");
+    let (host, failures) = open_door(&Scene::default().host(plugin).config(&config)).await;
+    host.stop().await;
+    assert_eq!(log.lines(), [r#""/var/log" true"#; 2]);
+    assert_eq!(failures.text(), "");
+}
+
+#[tokio::test] // L-17
+async fn a_request_nobody_listens_to_ends_even_so() {
+    let (ended, mut end) = tokio::sync::mpsc::unbounded_channel();
+    let plugin = ScriptedHost::new("a").on_request_end(move |_, _| {
+        let _ = ended.send(());
+        async { Ok(()) }
+    });
+    let scene = Scene::says(&["ok", "ok"]).host(plugin);
+    let (host, _) = open_door(&scene).await;
+    drop(host.chat(chat_with("s", "hi", true)).await.unwrap());
+    end.recv().await.unwrap();
+    drop(host.chat(chat_with("s", "hi", false)).await.unwrap().into_events());
+    end.recv().await.unwrap();
+    assert_eq!(said(host.app(), "s").await, "hi|ok|hi|ok");
+}
+
+#[tokio::test] // L-17
+async fn the_same_request_twice_runs_once() {
+    let log = Log::new();
+    let scene = three(&log);
+    scene.provider.reply(ScriptedReply::text(&["ok"]));
+    let (host, _) = open_door(&scene).await;
+    let request = ChatRequest { request_id: Some("r".to_owned()), ..chat_with("s", "hi", true) };
+    let first = chat_to_end(&host, request.clone()).await;
+    let second = chat_to_end(&host, request).await;
+    assert_eq!(first.last().unwrap().seq, second.last().unwrap().seq);
+    assert_eq!(said(host.app(), "s").await, "hi|ok");
+    assert_eq!(log.count("on_turn_persisted a"), 1);
+    assert_eq!(log.count("on_request_start a"), log.count("on_request_end a"));
+}
+
 #[tokio::test] // L-04
 async fn stopping_takes_no_more_and_waits_for_what_is_under_way() {
     let (log, gate) = (Log::new(), Gate::new());

@@ -28,7 +28,8 @@ pub struct HookFailure {
     pub error: Error,
 }
 
-type Listener = Arc<dyn Fn(&HookFailure) + Send + Sync>;
+/// Hears of failures.
+pub(super) type Listener = Arc<dyn Fn(&HookFailure) + Send + Sync>;
 
 /// Whether the door is open, who is inside, and who hears of failures.
 #[derive(Default)]

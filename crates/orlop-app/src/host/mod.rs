@@ -13,7 +13,7 @@ use crate::scope::check_id;
 use crate::sessions::NewSession;
 use crate::turn::{Approval, Request, Target};
 use futures::stream::{BoxStream, StreamExt};
-use hooks::Inside;
+use hooks::{Inside, Listener};
 use orlop_core::hooks::{Handled, Hook, HostInput, InterceptInput, RequestInfo, RequestKind};
 use orlop_core::types::app_event::{Event, EventKind, SessionState};
 use orlop_core::{CallContext, Config, Error, Map, Message, Result, Value};
@@ -93,15 +93,12 @@ impl Host {
     /// Opens the door: starts the host plugins, those of higher priority first. If one fails,
     /// those started are stopped again in reverse order. `on_failure` hears of every hook that
     /// fails.
-    pub async fn start(
-        app: Application,
-        on_failure: Option<Arc<dyn Fn(&HookFailure) + Send + Sync>>,
-    ) -> Result<Self> {
+    pub async fn start(app: Application, on_failure: Option<Listener>) -> Result<Self> {
         if app.shared.door.is_open() {
             return Err(Error::conflict("the host of this application is started already"));
         }
         app.shared.door.set_listener(on_failure);
-        let input = HostInput { config: Config::new(app.shared.config.raw()) };
+        let input = whole_config(&app);
         for (index, plugin) in app.shared.hosts.iter().enumerate() {
             let cx = app.host_context();
             let runner = app.runner();
@@ -268,8 +265,20 @@ fn answered(app: &Application, info: &RequestInfo, handled: Handled, inside: Ins
     }
 }
 
+/// The whole configuration with placeholders replaced where they can be; agents stay as written.
+fn whole_config(app: &Application) -> HostInput {
+    let config = &app.shared.config;
+    let mut values = config.raw();
+    for (name, value) in values.iter_mut().filter(|(name, _)| *name != "agents") {
+        if let Ok(Some(resolved)) = config.section(name) {
+            *value = resolved;
+        }
+    }
+    HostInput { config: Config::new(values) }
+}
+
 async fn stop_first(app: &Application, count: usize) {
-    let input = HostInput { config: Config::new(app.shared.config.raw()) };
+    let input = whole_config(app);
     for plugin in app.shared.hosts[..count].iter().rev() {
         let cx = app.host_context();
         if let Err(error) = app.runner().try_call(plugin, Hook::Stop, |p| p.stop(&input, &cx)).await
