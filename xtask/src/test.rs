@@ -3,6 +3,7 @@
 //! The steps run in the order of [`steps`] and the first failure ends the run. The last line is
 //! `N passed, N failed, N skipped`, summed over all test programs (see [`Tally`]).
 
+mod postgres;
 mod skips;
 mod tally;
 
@@ -65,6 +66,7 @@ fn clippy(workspace: &Workspace) -> Result<(), String> {
 }
 
 fn tests(workspace: &Workspace, tally: &mut Tally) -> Result<(), String> {
+    postgres::ensure();
     let skips = Skips::new(workspace)?;
     let mut tests = workspace.cargo(["test", "--workspace", "--locked", "--no-fail-fast"]);
     tests.env(skips::VARIABLE, skips.file());
