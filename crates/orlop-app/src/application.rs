@@ -223,6 +223,8 @@ pub(crate) struct Step {
 
 /// What a write gave.
 pub(crate) struct Written {
+    /// The session as it is stored now; going on with it makes the next write cheap.
+    pub(crate) session: Option<Session>,
     pub(crate) events: Vec<Arc<Event>>,
     pub(crate) reserved: std::ops::Range<u64>,
 }
@@ -369,7 +371,11 @@ impl Application {
             let title = persist::title_of(session).or(known.as_ref().and_then(|k| k.title.clone()));
             let revision = known.as_ref().map_or(0, |known| known.revision);
             let revision = revision + u64::from(commit.session.is_some());
-            now_known = Some(Known { session: session.clone(), revision, title });
+            let session = match (&commit.session, known) {
+                (None, Some(known)) => known.session.clone(),
+                _ => session.settled(),
+            };
+            now_known = Some(Known { session, revision, title });
         }
         let mut events = step.events;
         if let Some(known) = &now_known {
@@ -393,10 +399,12 @@ impl Application {
         commit.undoes = step.undoes;
         let new = commit.events.clone();
         let committed = self.shared.store.commit(&self.scope, commit).await?;
+        let session = now_known.as_ref().map(|known| known.session.clone());
         if let Some(known) = now_known {
             self.shared.recent.put(&self.scope, Arc::new(known));
         }
         Ok(Written {
+            session,
             events: self.tell(new, committed.numbers.first),
             reserved: committed.numbers.reserved,
         })

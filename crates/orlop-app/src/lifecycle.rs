@@ -110,6 +110,22 @@ impl Hooked<'_> {
         owned.iter().fold(layer, |layer, (key, value)| layer.owning(key, value.clone()))
     }
 
+    /// Whether any action runs at `lifecycle`.
+    pub(crate) async fn listens(
+        &self,
+        lifecycle: &str,
+        agent: &Agent,
+        config: &Config,
+    ) -> Result<bool> {
+        for entry in &self.app.shared.applications {
+            if self.actions_of(entry).await?.iter().any(|action| action.runs_at(lifecycle)) {
+                return Ok(true);
+            }
+        }
+        let actions = self.app.core_of(agent).session_actions(config).await?;
+        Ok(actions.iter().any(|action| action.runs_at(lifecycle)))
+    }
+
     /// The whole run. Fails with the first action that fails; the session is then as it was.
     pub(crate) async fn run(
         &self,

@@ -86,25 +86,25 @@ pub(crate) fn create(session: &Session, source: Option<&Session>) -> SessionWrit
         agent: session.agent_id().map(str::to_owned),
         title: title_of(session),
         metadata: Some(session.metadata().clone()),
-        messages: Some(segments(base.messages().iter(), session.messages().iter(), message_item)),
-        native: match (base.native(), session.native()) {
-            (_, None) => NativeWrite::Drop,
-            (_, Some(_)) => full_native(base, session),
-        },
+        messages: Some(message_segments(base, session)),
+        native: full_native(base, session),
     }
 }
 
 fn messages(old: &Session, new: &Session) -> Option<Vec<Segment>> {
-    let segments = segments(old.messages().iter(), new.messages().iter(), message_item);
+    let segments = message_segments(old, new);
     (!is_whole(&segments, old.messages().len())).then_some(segments)
 }
 
+fn message_segments(old: &Session, new: &Session) -> Vec<Segment> {
+    let (old, new) = (old.messages(), new.messages());
+    let shared = new.shared_len(old);
+    segments(shared, old.iter_from(shared), new.iter_from(shared), message_item)
+}
+
 fn native(old: &Session, new: &Session) -> NativeWrite {
-    if old.native() == new.native() && new.native().is_none() {
-        return NativeWrite::Keep;
-    }
     let NativeWrite::Set { items, seal, format } = full_native(old, new) else {
-        return NativeWrite::Drop;
+        return if old.native().is_none() { NativeWrite::Keep } else { NativeWrite::Drop };
     };
     let stored = old.native().map_or(0, |native| native.items().len());
     let items = items.filter(|items| !is_whole(items, stored) || old.native().is_none());
@@ -119,7 +119,9 @@ fn full_native(base: &Session, session: &Session) -> NativeWrite {
     let Some(native) = session.native() else { return NativeWrite::Drop };
     let none = orlop_core::Seq::new();
     let stored = base.native().map_or(&none, |native| native.items());
-    let items = segments(stored.iter(), native.items().iter(), native_item);
+    let shared = native.items().shared_len(stored);
+    let (old, new) = (stored.iter_from(shared), native.items().iter_from(shared));
+    let items = segments(shared, old, new, native_item);
     let (seal, format) = seal_of(session);
     NativeWrite::Set { items: Some(items), seal, format }
 }
@@ -139,8 +141,10 @@ fn is_whole(segments: &[Segment], len: usize) -> bool {
     }
 }
 
-/// The new list told by what it shares with the old one at both ends.
+/// The new list told by what it shares with the old one at both ends. The first `shared` items are
+/// known to be the same; the lists are what follows them.
 fn segments<'a, T: PartialEq + 'a>(
+    shared: usize,
     old: impl ExactSizeIterator<Item = &'a T> + DoubleEndedIterator + Clone,
     new: impl ExactSizeIterator<Item = &'a T> + DoubleEndedIterator + Clone,
     item: fn(&T) -> NewItem,
@@ -148,20 +152,18 @@ fn segments<'a, T: PartialEq + 'a>(
     let (old_len, new_len) = (old.len(), new.len());
     let prefix = old.clone().zip(new.clone()).take_while(|(a, b)| a == b).count();
     let room = old_len.min(new_len) - prefix;
-    let suffix = match room {
-        0 => 0,
-        room => old.rev().zip(new.clone().rev()).take(room).take_while(|(a, b)| a == b).count(),
-    };
+    let suffix = old.rev().zip(new.clone().rev()).take(room).take_while(|(a, b)| a == b).count();
     let mut segments = Vec::new();
-    if prefix > 0 {
-        segments.push(Segment::Kept(0..prefix));
+    if shared + prefix > 0 {
+        segments.push(Segment::Kept(0..shared + prefix));
     }
     let added = new_len - prefix - suffix;
     if added > 0 {
         segments.push(Segment::New(new.skip(prefix).take(added).map(item).collect()));
     }
     if suffix > 0 {
-        segments.push(Segment::Kept(old_len - suffix..old_len));
+        let end = shared + old_len;
+        segments.push(Segment::Kept(end - suffix..end));
     }
     segments
 }
@@ -208,7 +210,7 @@ pub(crate) fn title_of(session: &Session) -> Option<String> {
 
 /// The session in a stored form.
 pub(crate) fn restore(stored: SessionJson) -> Session {
-    Session::from_wire(stored)
+    Session::from_wire(stored).settled()
 }
 
 /// Whether a session says that it is not to be stored.

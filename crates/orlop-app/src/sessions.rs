@@ -205,8 +205,9 @@ impl Application {
         let event = event(session.agent_id());
         let mut events = step.events;
         events.push(event);
-        self.write(lock, Step { session: Some(session.clone()), events, ..step }).await?;
-        Ok(session)
+        let step = Step { session: Some(session.clone()), events, ..step };
+        let written = self.write(lock, step).await?;
+        Ok(written.session.unwrap_or(session))
     }
 
     /// The session after `session_save_prepare`.
@@ -315,7 +316,11 @@ impl Application {
             None => source.session.with_id(new_id.clone()),
         };
         let lock = app.lock(&new_id, Wait::default()).await?;
-        let owned = [("original_session", source.session.to_json())];
+        // The source as JSON costs its whole length; it is made only for those who look at it.
+        let owned = match app.hooked().listens(lifecycle::SESSION_FORK, &agent, &config).await? {
+            true => vec![("original_session", source.session.to_json())],
+            false => Vec::new(),
+        };
         let run = app.hooked().run(lifecycle::SESSION_FORK, &fork, &agent, &config, &owned).await?;
         let step = Step { fork_of: Some(source.session.clone()), ..Step::default() };
         let forked_from = Some(id.to_owned());

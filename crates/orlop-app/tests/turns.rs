@@ -6,7 +6,6 @@ mod common;
 
 use common::*;
 use orlop_app::*;
-use orlop_core::*;
 use orlop_testkit::scripted::*;
 use serde_json::json;
 

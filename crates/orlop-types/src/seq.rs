@@ -65,7 +65,42 @@ impl<T: Clone> Seq<T> {
 
     /// All items in order.
     pub fn iter(&self) -> Iter<'_, T> {
-        Iter { base: self.base.focus().narrow(..self.kept).into_iter(), tail: self.tail.iter() }
+        self.iter_from(0)
+    }
+
+    /// The items from `start` on, in order. Getting there costs nothing.
+    pub fn iter_from(&self, start: usize) -> Iter<'_, T> {
+        let in_base = start.min(self.kept);
+        let in_tail = (start - in_base).min(self.tail.len());
+        Iter {
+            base: self.base.focus().narrow(in_base..self.kept).into_iter(),
+            tail: self.tail.focus().narrow(in_tail..).into_iter(),
+        }
+    }
+
+    /// The same list, laid out so that [`shared_len`](Self::shared_len) tells it from what is
+    /// added to it later.
+    pub fn settled(&self) -> Self {
+        if self.tail.is_empty() {
+            return self.clone();
+        }
+        let base = if self.kept == self.base.len() && self.tail.len() < 64 {
+            let mut base = self.base.clone();
+            self.tail.iter().for_each(|item| base.push_back(item.clone()));
+            base
+        } else {
+            self.clone().into_whole()
+        };
+        Self { kept: base.len(), base, tail: Vector::new() }
+    }
+
+    /// How many leading items both certainly share in memory; there may be more. Costs the same at
+    /// any length.
+    pub fn shared_len(&self, other: &Self) -> usize {
+        match self.base.ptr_eq(&other.base) {
+            true => self.kept.min(other.kept),
+            false => 0,
+        }
     }
 
     /// Adds one item at the end.
@@ -319,6 +354,22 @@ mod tests {
             assert_eq!((list.len(), list.iter().len()), (plain.len(), plain.len()));
             assert_eq!((list.get(at), list.last()), (plain.get(at), plain.last()));
             assert_eq!(list, plain.iter().copied().collect());
+            assert!(list.iter_from(at).eq(plain.iter().skip(at)));
+            let settled = list.settled();
+            assert!(settled.iter().eq(plain.iter()));
+            let mut longer = settled.clone();
+            longer.push(step);
+            for other in [&longer, &lists[below(lists.len())].0, &settled.prefix(at)] {
+                let shared = settled.shared_len(other);
+                assert!(settled.iter().take(shared).eq(other.iter().take(shared)));
+            }
+            if plain.len() > 200 {
+                assert_eq!(settled.shared_len(&longer), plain.len());
+                assert_eq!(settled.shared_len(&settled.prefix(at)), at.min(plain.len()));
+            }
+            if step % 3 == 0 {
+                list = settled;
+            }
             match lists.len() {
                 0..20 => lists.push((list, plain)),
                 _ => lists[below(20)] = (list, plain),

@@ -327,6 +327,9 @@ impl Driver {
         }
         let written = self.app.write(&self.lock, step).await?;
         self.numbers = written.reserved;
+        if let Some(session) = written.session {
+            self.session = session;
+        }
         if let Some(feed) = &self.feed {
             written.events.into_iter().for_each(|event| feed.push(event));
         }

@@ -353,7 +353,8 @@ impl Application {
         })
     }
 
-    /// Events of a turn that runs in another process, by asking the store again and again.
+    /// Events of a turn that runs in another process, by asking the store again and again until
+    /// the turn is over and everything has been told.
     fn polled(&self, request_id: &str, after: u64) -> BoxStream<'static, Arc<Event>> {
         const PAUSE: Duration = Duration::from_millis(250);
         let (store, scope) = (self.shared.store.clone(), self.scope.clone());
@@ -362,8 +363,14 @@ impl Application {
         let batches = futures::stream::unfold(query, move |mut query| {
             let (store, scope) = (store.clone(), scope.clone());
             async move {
+                let request = query.request.clone().unwrap_or_default();
                 loop {
+                    let over = match store.turn(&scope, &request).await {
+                        Ok(turn) => turn.is_none_or(|turn| turn.settled),
+                        Err(_) => false,
+                    };
                     match store.events(&scope, &query).await {
+                        Ok(events) if events.is_empty() && over => return None,
                         Ok(events) if events.is_empty() => tokio::time::sleep(PAUSE).await,
                         Ok(events) => {
                             query.after = events.last().map_or(query.after, |event| event.seq);

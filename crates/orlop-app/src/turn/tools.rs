@@ -133,12 +133,12 @@ impl Driver {
         for point in [lifecycle::PERMISSION, lifecycle::TOOL_BEFORE] {
             let told = [("tool_call", told_of(call))];
             for record in self.lifecycle(point, &told).await? {
+                permitted |= record.result.get("decision").is_some_and(|said| said == "allow");
                 match decision_of(&record) {
                     Some(ToolGate::Deny(reason)) => return Ok(ToolGate::Deny(reason)),
                     Some(ToolGate::Ask(reason)) => gate = ToolGate::Ask(reason),
                     Some(ToolGate::Rewrite(input)) => call.call.payload = input,
-                    Some(ToolGate::Allow) => permitted = true,
-                    None => {}
+                    Some(ToolGate::Allow) | None => {}
                 }
             }
         }

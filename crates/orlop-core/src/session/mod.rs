@@ -132,6 +132,16 @@ impl Session {
         self.metadata.get("agent_id").and_then(Value::as_str)
     }
 
+    /// The same session, laid out so that `shared_len` of its lists tells it from what is added to
+    /// it later. For those who write sessions down.
+    pub fn settled(&self) -> Self {
+        let native = self
+            .native
+            .as_ref()
+            .map(|native| NativeHistory { items: native.items.settled(), ..native.clone() });
+        Self { messages: self.messages.settled(), native, ..self.clone() }
+    }
+
     /// The same session under another id.
     pub fn with_id(&self, id: impl Into<Arc<str>>) -> Self {
         Self { id: id.into(), ..self.clone() }

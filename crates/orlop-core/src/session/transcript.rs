@@ -48,9 +48,26 @@ impl Transcript {
         self.0.iter().map(|link| &link.message)
     }
 
+    /// The messages from `start` on, in order. Getting there costs nothing.
+    pub fn iter_from(
+        &self,
+        start: usize,
+    ) -> impl ExactSizeIterator<Item = &Message> + DoubleEndedIterator + Clone {
+        self.0.iter_from(start).map(|link| &link.message)
+    }
+
+    /// How many leading messages both certainly share in memory; there may be more.
+    pub fn shared_len(&self, other: &Self) -> usize {
+        self.0.shared_len(&other.0)
+    }
+
     /// The messages from `start` on; costs only these.
     pub(crate) fn from(&self, start: usize) -> Vec<Message> {
         self.0.suffix(start).iter().map(|link| link.message.clone()).collect()
+    }
+
+    pub(crate) fn settled(&self) -> Self {
+        Self(self.0.settled())
     }
 
     /// The end of the integrity chain: it tells these messages from any others.
