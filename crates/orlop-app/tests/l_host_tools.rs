@@ -53,7 +53,7 @@ fn call_once(scene: &Scene) {
         .reply(ScriptedReply::text(&["done"]));
 }
 
-#[tokio::test] // C-65 (Q53)
+#[tokio::test] // C-65
 async fn rewrites_chain_from_high_to_low_priority() {
     for stream in [false, true] {
         let log = Log::new();
@@ -78,7 +78,7 @@ async fn rewrites_chain_from_high_to_low_priority() {
     }
 }
 
-#[tokio::test] // C-65 (Q53)
+#[tokio::test] // C-65
 async fn the_first_refusal_wins_and_the_model_reads_why() {
     for stream in [false, true] {
         let log = Log::new();
@@ -101,7 +101,7 @@ async fn the_first_refusal_wins_and_the_model_reads_why() {
     }
 }
 
-#[tokio::test] // C-65 (Q53)
+#[tokio::test] // C-65
 async fn asking_leads_to_an_approval() {
     for (allow, ran) in [(true, true), (false, false)] {
         let log = Log::new();
@@ -139,7 +139,7 @@ async fn asking_leads_to_an_approval() {
     }
 }
 
-#[tokio::test] // C-65 (Q53)
+#[tokio::test] // C-65
 async fn where_nobody_can_be_asked_the_request_says_what_becomes_of_it() {
     for (approval, ran) in [(Approval::Allow, true), (Approval::Deny, false)] {
         let log = Log::new();
@@ -165,7 +165,7 @@ fn marking(name: &'static str, priority: i64, log: &Log) -> ScriptedHost {
     )
 }
 
-#[tokio::test] // C-65 (Q53)
+#[tokio::test] // C-65
 async fn results_are_replaced_one_after_another() {
     for stream in [false, true] {
         let log = Log::new();
@@ -186,7 +186,7 @@ async fn results_are_replaced_one_after_another() {
     }
 }
 
-#[tokio::test] // C-65 (Q53)
+#[tokio::test] // C-65
 async fn a_failed_call_is_told_as_failed() {
     let log = Log::new();
     let tool = ScriptedTool::new("read")
