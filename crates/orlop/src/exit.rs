@@ -60,7 +60,12 @@ impl From<std::io::Error> for Failure {
         // A reader that left (`orlop ... | head`) is no failure worth a message.
         match error.kind() {
             std::io::ErrorKind::BrokenPipe => Self::silent(0),
-            _ => Self { code: FAILED, message: format!("cannot read or write: {error}") },
+            _ => Self {
+                code: FAILED,
+                message: format!(
+                    "cannot read the input or write the output: {error}; check where they lead"
+                ),
+            },
         }
     }
 }
@@ -69,7 +74,7 @@ impl From<std::io::Error> for Failure {
 pub(crate) fn failed(failure: &Failure) -> ExitCode {
     if !failure.message.is_empty() {
         let text = orlop_app::ui::plain_text(&failure.message);
-        eprintln!("orlop: {text}");
+        crate::output::tell(&format!("orlop: {text}"));
     }
     ExitCode::from(failure.code)
 }

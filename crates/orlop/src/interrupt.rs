@@ -6,6 +6,8 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 pub(crate) struct Interrupts {
     interrupt: Option<Signal>,
     terminate: Option<Signal>,
+    /// Whether the user wants to leave without waiting for anything.
+    pub(crate) leave: bool,
 }
 
 impl Interrupts {
@@ -14,6 +16,7 @@ impl Interrupts {
         Self {
             interrupt: listen(SignalKind::interrupt()),
             terminate: listen(SignalKind::terminate()),
+            leave: false,
         }
     }
 

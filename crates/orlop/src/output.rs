@@ -26,6 +26,11 @@ pub(crate) fn is_coloured() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|no| no.is_empty())
 }
 
+/// Tells people something on stderr. That nobody can be told is no reason to fail.
+pub(crate) fn tell(text: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
+}
+
 /// Prints a value as JSON.
 pub(crate) fn json(value: &impl Serialize) -> std::io::Result<ExitCode> {
     let mut out = std::io::stdout().lock();

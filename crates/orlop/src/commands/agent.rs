@@ -23,11 +23,16 @@ fn agent_of(app: &Application, agent: Option<String>) -> Result<(String, Core, C
         Some(id) => id,
         None => app.config().default_agent()?,
     };
-    let (core, config) = app.agent(&id).map_err(|error| match error.class() {
+    let (core, config) = usable(app, &id)?;
+    Ok((id, core, config))
+}
+
+/// An agent by its id. One that cannot be used is a matter of the configuration.
+pub(super) fn usable(app: &Application, id: &str) -> Result<(Core, Config), Failure> {
+    app.agent(id).map_err(|error| match error.class() {
         orlop_core::ErrorClass::NotFound => Failure::from(error),
         _ => Failure::config(&error),
-    })?;
-    Ok((id, core, config))
+    })
 }
 
 fn list(app: &Application, json: bool) -> Result<ExitCode, Failure> {
@@ -122,8 +127,14 @@ pub(super) async fn tools(workplace: Workplace, command: Tool) -> Result<ExitCod
 pub(super) async fn models(workplace: Workplace, command: Model) -> Result<ExitCode, Failure> {
     let Model::List { agent, json } = command;
     let app = workplace.application().await?;
-    let (_, core, config) = agent_of(&app, agent)?;
+    let (id, core, config) = agent_of(&app, agent)?;
     let models = core.models_for(&config).await?;
+    if models.is_empty() {
+        output::tell(&format!(
+            "the server of agent \"{}\" lists no models, or cannot be asked; `orlop -v model list` tells why",
+            orlop_app::ui::plain_line(&id)
+        ));
+    }
     if json {
         return Ok(output::json(&models)?);
     }

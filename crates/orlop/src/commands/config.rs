@@ -74,7 +74,9 @@ pub(super) fn run(
                     std::io::ErrorKind::AlreadyExists => {
                         format!("{} exists already; edit it, or name another file", path.display())
                     }
-                    _ => format!("{} cannot be written: {error}", path.display()),
+                    _ => {
+                        format!("{} cannot be written: {error}; name another file", path.display())
+                    }
                 },
             })?;
             output::line(&format!("wrote {}", path.display()))?;

@@ -105,7 +105,9 @@ async fn models(
     let models = core.models_for(config).await.map_err(|error| format!("{id}: {error}"))?;
     let model = config.text("model").unwrap_or("-");
     match models.len() {
-        0 => Ok(format!("{id}: {provider}, model {model}; the server lists no models")),
+        0 => Ok(format!(
+            "{id}: {provider}, model {model}; the server lists no models, or cannot be asked (`orlop -v model list` tells why)"
+        )),
         n => Ok(format!("{id}: {provider}, model {model}; {n} models offered")),
     }
 }

@@ -14,6 +14,7 @@ use crate::workplace::Workplace;
 use clap::CommandFactory;
 use orlop_app::Plugins;
 use orlop_core::{Map, Value};
+use std::io::Write;
 use std::process::ExitCode;
 
 pub(crate) async fn dispatch(cli: Cli, plugins: Plugins) -> Result<ExitCode, Failure> {
@@ -21,7 +22,10 @@ pub(crate) async fn dispatch(cli: Cli, plugins: Plugins) -> Result<ExitCode, Fai
     let find = |strict: bool| Workplace::find(config.as_deref(), &set, plugins.clone(), strict);
     match command {
         Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut Cli::command(), "orlop", &mut std::io::stdout());
+            // Not to stdout itself: the generator panics if it cannot write.
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "orlop", &mut script);
+            std::io::stdout().lock().write_all(&script)?;
             Ok(ExitCode::SUCCESS)
         }
         Command::Config(command) => config::run(command, find),

@@ -9,7 +9,7 @@ use orlop_app::assets::Upload;
 use orlop_app::store::ListQuery;
 use orlop_app::ui::{plain_line, plain_text};
 use orlop_app::{
-    Application, Approval, Chat, ChatRequest, Decision, Event, EventKind, Recovery, error_of,
+    Application, Approval, Chat, ChatRequest, Decision, Event, EventKind, Host, Recovery, error_of,
 };
 use orlop_core::{CallContext, Map, Message, Role, Value};
 use serde_json::json;
@@ -25,14 +25,45 @@ pub(super) async fn run(workplace: Workplace, run: Run) -> Result<ExitCode, Fail
     let mut interrupts = Interrupts::new();
     let host = workplace.host().await?;
     if let (Some(notice), true) = (&workplace.notice, std::io::stderr().is_terminal()) {
-        eprintln!("{}", plain_line(notice));
+        output::tell(&plain_line(notice));
     }
-    let app = host.app().clone();
-    app.recover(Recovery::Settle).await?;
-    let chat = host.chat(request(&app, &run, text).await?).await?;
-    let mut printer = Printer::new(run.output);
-    let ended = follow(&app, chat, &mut printer, &mut interrupts).await;
-    host.stop().await;
+    let ended = ask(&host, &run, text, &mut interrupts).await;
+    if !interrupts.leave {
+        tokio::select! {
+            () = host.stop() => {}
+            () = interrupts.next() => {}
+        }
+    }
+    ended
+}
+
+async fn ask(
+    host: &Host,
+    run: &Run,
+    text: String,
+    interrupts: &mut Interrupts,
+) -> Result<ExitCode, Failure> {
+    let app = host.app();
+    let begin = async {
+        app.recover(Recovery::Settle).await?;
+        let request = request(app, run, text).await?;
+        let files = request.attachments.clone();
+        Ok::<_, Failure>((host.chat(request).await?, files))
+    };
+    // It may take a while, for instance while another process is busy with the session.
+    let (chat, files) = tokio::select! {
+        begun = begin => begun?,
+        () = interrupts.next() => {
+            interrupts.leave = true;
+            return Err(Failure::silent(INTERRUPTED));
+        }
+    };
+    let ended = follow(app, chat, &mut Printer::new(run.output), interrupts).await;
+    if run.ephemeral && !interrupts.leave {
+        for file in &files {
+            app.delete_asset(file).await?;
+        }
+    }
     ended
 }
 
@@ -43,6 +74,7 @@ async fn request(app: &Application, run: &Run, text: String) -> Result<ChatReque
         (None, true) => Some(last_session(app, &folder).await?),
         (None, false) => None,
     };
+    check_agent(app, session_id.as_deref(), run.agent.as_deref()).await?;
     let mut overrides = Map::new();
     if let Some(model) = &run.model {
         overrides.insert("model".to_owned(), model.clone().into());
@@ -72,6 +104,24 @@ async fn request(app: &Application, run: &Run, text: String) -> Result<ChatReque
     })
 }
 
+/// Looks whether the agent can be used, before anything is stored for it.
+async fn check_agent(
+    app: &Application,
+    session_id: Option<&str>,
+    given: Option<&str>,
+) -> Result<(), Failure> {
+    let mut stored = None;
+    if let Some(id) = session_id {
+        orlop_app::check_id("session", id)?;
+        stored = app.store().head(app.scope(), id).await?.and_then(|head| head.agent);
+    }
+    let agent = match stored.or_else(|| given.map(str::to_owned)) {
+        Some(agent) => agent,
+        None => app.config().default_agent()?,
+    };
+    super::agent::usable(app, &agent).map(drop)
+}
+
 /// The session last used in this folder.
 async fn last_session(app: &Application, folder: &str) -> Result<String, Failure> {
     let query = ListQuery {
@@ -88,7 +138,10 @@ async fn last_session(app: &Application, folder: &str) -> Result<String, Failure
 
 async fn attach(app: &Application, path: &Path) -> Result<String, Failure> {
     let bytes = std::fs::read(path).map_err(|error| {
-        Failure::usage(format!("{} cannot be attached: {error}", path.display()))
+        Failure::usage(format!(
+            "{} cannot be attached: {error}; name a file that can be read",
+            path.display()
+        ))
     })?;
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let record = app.put_asset(None, Upload::new(name, None), bytes).await?;
@@ -139,11 +192,11 @@ async fn follow(
             event = chat.next() => event,
             () = interrupts.next() => {
                 if cancelled {
+                    interrupts.leave = true;
                     return Err(Failure::silent(INTERRUPTED));
                 }
                 cancelled = true;
-                printer.note("cancelling; once more to leave at once");
-                app.cancel_request(&chat.request_id, "the user pressed Ctrl-C").await?;
+                cancel(app, &chat.request_id, printer).await?;
                 continue;
             }
         };
@@ -155,9 +208,16 @@ async fn follow(
         };
         printer.print(&event)?;
         match &event.kind {
-            EventKind::ApprovalRequested { call_id, name, reason, call, .. } => {
-                let decision = decide(name, reason, call).await;
-                app.decide(&chat.request_id, call_id, decision).await?;
+            EventKind::ApprovalRequested { call_id, name, reason, call, .. } if !cancelled => {
+                tokio::select! {
+                    decision = decide(name, reason, call) => {
+                        app.decide(&chat.request_id, call_id, decision).await?;
+                    }
+                    () = interrupts.next() => {
+                        cancelled = true;
+                        cancel(app, &chat.request_id, printer).await?;
+                    }
+                }
             }
             EventKind::Final { .. } => {
                 let status = chat.handled.as_ref().map_or(200, |handled| handled.status);
@@ -186,6 +246,11 @@ async fn follow(
     }
 }
 
+async fn cancel(app: &Application, request_id: &str, printer: &Printer) -> Result<(), Failure> {
+    printer.note("cancelling; once more to leave at once");
+    Ok(app.cancel_request(request_id, "the user pressed Ctrl-C").await?)
+}
+
 /// Asks the person at the terminal.
 async fn decide(name: &str, reason: &str, call: &Map) -> Decision {
     let shown = serde_json::to_string(call).unwrap_or_default();
@@ -196,8 +261,10 @@ async fn decide(name: &str, reason: &str, call: &Map) -> Decision {
         plain_line(&shown)
     );
     let answer = tokio::task::spawn_blocking(move || {
-        eprint!("{question}");
-        let _ = std::io::stderr().flush();
+        let mut screen = std::io::stderr().lock();
+        let _ = write!(screen, "{question}");
+        let _ = screen.flush();
+        drop(screen);
         let mut line = String::new();
         let _ = std::io::stdin().lock().read_line(&mut line);
         line
@@ -326,8 +393,8 @@ impl Printer {
     fn note(&self, text: &str) {
         if self.progress {
             match output::is_coloured() {
-                true => eprintln!("\x1b[2m{text}\x1b[0m"),
-                false => eprintln!("{text}"),
+                true => output::tell(&format!("\x1b[2m{text}\x1b[0m")),
+                false => output::tell(text),
             }
         }
     }

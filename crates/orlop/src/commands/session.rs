@@ -65,7 +65,7 @@ async fn list(app: &Application, query: &ListQuery, json: bool) -> Result<ExitCo
         .collect();
     output::table(&["ID", "AGENT", "MESSAGES", "CHANGED", "TITLE"], &rows)?;
     if let Some(next) = page.next {
-        eprintln!("more: orlop session list --cursor {next}");
+        output::tell(&format!("more: orlop session list --cursor {next}"));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -169,7 +169,7 @@ async fn export(
     match file {
         Some(file) => std::fs::write(file, text + "\n").map_err(|error| Failure {
             code: FAILED,
-            message: format!("{} cannot be written: {error}", file.display()),
+            message: format!("{} cannot be written: {error}; name another file", file.display()),
         })?,
         None => writeln!(std::io::stdout().lock(), "{text}")?,
     }
@@ -182,7 +182,12 @@ fn read(file: &Path) -> Result<String, Failure> {
         true => std::io::stdin().lock().read_to_string(&mut text).map(drop),
         false => std::fs::read_to_string(file).map(|read| text = read),
     };
-    read.map_err(|error| Failure::usage(format!("{} cannot be read: {error}", file.display())))?;
+    read.map_err(|error| {
+        Failure::usage(format!(
+            "{} cannot be read: {error}; name a file that `orlop session export` wrote",
+            file.display()
+        ))
+    })?;
     Ok(text)
 }
 
@@ -255,8 +260,9 @@ async fn undo(
 
 async fn delete(app: &Application, ids: &[String], yes: bool) -> Result<ExitCode, Failure> {
     if !yes && std::io::stdin().is_terminal() {
-        eprint!("Delete {} session(s) for good? [y/N] ", ids.len());
-        std::io::stderr().flush()?;
+        let mut screen = std::io::stderr().lock();
+        write!(screen, "Delete {} session(s) for good? [y/N] ", ids.len())?;
+        screen.flush()?;
         let mut line = String::new();
         std::io::stdin().lock().read_line(&mut line)?;
         if !matches!(line.trim().to_lowercase().as_str(), "y" | "yes") {

@@ -18,7 +18,7 @@ pub(super) async fn run(
             let turns = app.store().turns(app.scope(), None, 1).await?;
             let last = turns.into_iter().next().ok_or_else(|| Failure {
                 code: NOT_FOUND,
-                message: "there has been no request yet".to_owned(),
+                message: "there has been no request yet; send one with `orlop run`".to_owned(),
             })?;
             last.request
         }
