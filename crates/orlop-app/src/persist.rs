@@ -19,7 +19,10 @@ pub(crate) struct Known {
 
 /// Sessions this process has seen lately, so that a turn need not read what it wrote.
 #[derive(Default)]
-pub(crate) struct Recent(Mutex<HashMap<(Scope, String), (u64, Arc<Known>)>>);
+pub(crate) struct Recent(Mutex<HashMap<(Scope, String), Used>>);
+
+/// When a session was last used, counted in uses, and the session.
+type Used = (u64, Arc<Known>);
 
 /// How many sessions are remembered.
 const RECENT: usize = 64;

@@ -11,12 +11,14 @@ use std::sync::Arc;
 /// its `tools` say which tool plugins it has (all, if it does not say).
 #[derive(Clone, Default)]
 pub struct Plugins {
-    providers: Vec<(Arc<dyn Provider>, Vec<Arc<dyn Extension>>)>,
+    providers: Vec<WithExtensions>,
     features: Vec<Arc<dyn Feature>>,
     tools: Vec<Arc<dyn Tool>>,
     pub(crate) applications: Vec<Arc<dyn ApplicationPlugin>>,
     pub(crate) hosts: Vec<Arc<dyn HostPlugin>>,
 }
+
+type WithExtensions = (Arc<dyn Provider>, Vec<Arc<dyn Extension>>);
 
 impl Plugins {
     /// No plugins.

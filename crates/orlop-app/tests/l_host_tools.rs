@@ -199,7 +199,7 @@ async fn a_failed_call_is_told_as_failed() {
     expect![[r#"hide: c1 {"n":1} failed no such file"#]].assert_eq(&log.text());
 }
 
-#[tokio::test] // C-62, C-65 (Q54)
+#[tokio::test] // C-62, C-65
 async fn hooks_reach_tool_calls_of_requests_that_plugins_send() {
     let log = Log::new();
     let delegate = ScriptedApplication::new("team")

@@ -178,7 +178,7 @@ async fn steps(folder: &Path) {
     let plugins = answering(move || {
         let mut count = count.lock().unwrap();
         *count += 1;
-        if *count % (STEPS + 1) == 0 {
+        if count.is_multiple_of(STEPS + 1) {
             return one_answer();
         }
         let call = json!({"who": "assistant", "calls": [
