@@ -14,7 +14,6 @@ use orlop_core::*;
 use orlop_testkit::scripted::*;
 use serde_json::json;
 use std::sync::Arc;
-use std::time::Duration;
 
 fn map(value: Value) -> Map {
     value.as_object().unwrap().clone()
@@ -36,16 +35,6 @@ where
     ScriptedApplication::new("p")
         .actions(vec![action("act")])
         .execute_action(move |input, cx| act(input.params, cx))
-}
-
-/// Never answers, and lets more time pass than any hook has.
-async fn hang<T>() -> Result<T> {
-    tokio::spawn(async {
-        tokio::time::pause();
-        tokio::time::advance(Duration::from_secs(601)).await;
-        tokio::time::resume();
-    });
-    std::future::pending().await
 }
 
 fn act() -> ActionCall {

@@ -392,7 +392,7 @@ async fn a_host_starts_once() {
     expect!["start c a b"].assert_eq(&told(&log));
 }
 
-#[tokio::test(start_paused = true)] // L-04
+#[tokio::test] // L-04
 async fn stopping_does_not_wait_for_ever() {
     let (log, gate) = (Log::new(), Gate::new());
     let scene = three(&log);
@@ -400,12 +400,21 @@ async fn stopping_does_not_wait_for_ever() {
     let (host, _) = open_door(&scene).await;
     let chat = host.chat(chat_with("s", "hi", true)).await.unwrap();
     gate.reached().await;
-    host.stop().await;
+    let stopping = tokio::spawn(host.clone().stop());
+    while let Ok(chat) = host.chat(chat_with("t", "/a", true)).await {
+        chat.ended().await;
+    }
+    assert_eq!(log.count("stop a"), 0);
+    tokio::time::pause();
+    tokio::time::advance(std::time::Duration::from_secs(6)).await;
+    tokio::time::resume();
+    stopping.await.unwrap();
     assert_eq!(log.count("stop a"), 1);
+    let ends = log.count("on_request_end a");
     gate.open();
     // The request keeps its end even so.
     chat.ended().await;
-    assert_eq!(log.count("on_request_end a"), 1);
+    assert_eq!(log.count("on_request_end a"), ends + 1);
 }
 
 #[tokio::test] // L-07, L-09, L-10

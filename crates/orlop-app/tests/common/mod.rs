@@ -243,3 +243,13 @@ pub async fn open_door_with(scene: &Scene, folder: &AssetFolder) -> (Host, Log) 
     let app = builder.plugins(scene.plugins.clone()).assets(files).start().await.unwrap();
     open_door_of(app).await
 }
+
+/// Never answers, and lets more time pass than any hook has.
+pub async fn hang<T>() -> Result<T> {
+    tokio::spawn(async {
+        tokio::time::pause();
+        tokio::time::advance(std::time::Duration::from_secs(601)).await;
+        tokio::time::resume();
+    });
+    std::future::pending().await
+}
