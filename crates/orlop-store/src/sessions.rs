@@ -190,7 +190,7 @@ fn list_rows(
     }
     let sql = format!(
         "SELECT {HEAD}, {metadata_column} FROM sessions \
-         WHERE tenant = $1 AND user_id = $2 AND (updated < $3 OR (updated = $3 AND id < $4)){conditions} \
+         WHERE tenant = $1 AND user_id = $2 AND updated <= $3 AND (updated < $3 OR id < $4){conditions} \
          ORDER BY updated DESC, id DESC LIMIT $5"
     );
     tx.query(&sql, &params)
