@@ -344,13 +344,14 @@ impl Application {
     /// The session as it is stored, from memory if it has not changed since.
     pub(crate) async fn known(&self, id: &str) -> Result<Option<Arc<Known>>> {
         let Some(head) = self.shared.store.head(&self.scope, id).await? else { return Ok(None) };
-        if let Some(known) = self.shared.recent.get(&self.scope, id, head.revision) {
+        if let Some(known) = self.shared.recent.get(&self.scope, id, &head) {
             return Ok(Some(known));
         }
         let Some(stored) = self.shared.store.load(&self.scope, id).await? else { return Ok(None) };
         let known = Arc::new(Known {
             session: persist::restore(stored.session),
             revision: stored.head.revision,
+            created: Some(stored.head.created),
             title: stored.head.title,
         });
         self.shared.recent.put(&self.scope, known.clone());
@@ -371,11 +372,12 @@ impl Application {
             let title = persist::title_of(session).or(known.as_ref().and_then(|k| k.title.clone()));
             let revision = known.as_ref().map_or(0, |known| known.revision);
             let revision = revision + u64::from(commit.session.is_some());
+            let created = known.as_ref().and_then(|known| known.created);
             let session = match (&commit.session, known) {
                 (None, Some(known)) => known.session.clone(),
                 _ => session.settled(),
             };
-            now_known = Some(Known { session, revision, title });
+            now_known = Some(Known { session, revision, created, title });
         }
         let mut events = step.events;
         if let Some(known) = &now_known {
@@ -400,7 +402,11 @@ impl Application {
         let new = commit.events.clone();
         let committed = self.shared.store.commit(&self.scope, commit).await?;
         let session = now_known.as_ref().map(|known| known.session.clone());
-        if let Some(known) = now_known {
+        if let Some(mut known) = now_known {
+            if known.created.is_none() {
+                let head = self.shared.store.head(&self.scope, id).await;
+                known.created = head.ok().flatten().map(|head| head.created);
+            }
             self.shared.recent.put(&self.scope, Arc::new(known));
         }
         Ok(Written {

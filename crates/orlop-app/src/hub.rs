@@ -178,7 +178,10 @@ impl Hub {
                     .session
                     .as_ref()
                     .is_none_or(|session| event.session_id.as_deref() == Some(session.as_str()));
-            !wanted || subscriber.queue.try_send(event.clone()).is_ok()
+            match wanted {
+                true => subscriber.queue.try_send(event.clone()).is_ok(),
+                false => !subscriber.queue.is_closed(),
+            }
         });
     }
 

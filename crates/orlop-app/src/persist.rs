@@ -2,7 +2,7 @@
 
 use crate::lock::locked;
 use crate::scope::Scope;
-use crate::store::{NativeWrite, NewItem, Segment, SessionWrite};
+use crate::store::{Head, NativeWrite, NewItem, Segment, SessionWrite};
 use orlop_core::types::SessionJson;
 use orlop_core::{Map, Message, NativeItem, Session, Value};
 use std::collections::HashMap;
@@ -13,6 +13,8 @@ use std::sync::{Arc, Mutex};
 pub(crate) struct Known {
     pub(crate) session: Session,
     pub(crate) revision: u64,
+    /// When it was first stored: another session may have had the same id and revision before.
+    pub(crate) created: Option<i64>,
     /// The title that is stored, for those who derive one.
     pub(crate) title: Option<String>,
 }
@@ -28,12 +30,13 @@ type Used = (u64, Arc<Known>);
 const RECENT: usize = 64;
 
 impl Recent {
-    pub(crate) fn get(&self, scope: &Scope, id: &str, revision: u64) -> Option<Arc<Known>> {
+    pub(crate) fn get(&self, scope: &Scope, id: &str, head: &Head) -> Option<Arc<Known>> {
         let mut recent = locked(&self.0);
         let newest = recent.values().map(|(used, _)| *used).max().unwrap_or_default();
         let (used, known) = recent.get_mut(&(scope.clone(), id.to_owned()))?;
         *used = newest + 1;
-        (known.revision == revision).then(|| known.clone())
+        let same = known.revision == head.revision && known.created == Some(head.created);
+        same.then(|| known.clone())
     }
 
     pub(crate) fn put(&self, scope: &Scope, known: Arc<Known>) {

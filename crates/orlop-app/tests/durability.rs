@@ -505,3 +505,76 @@ async fn the_trace_of_a_request_names_every_hook_with_its_time() {
     assert_eq!(models, 2);
     assert_eq!(app.trace("nobody").await.unwrap_err().class(), ErrorClass::NotFound);
 }
+
+// ---- what others do meanwhile
+
+#[tokio::test]
+async fn a_process_that_lost_its_session_changes_nothing_any_more() {
+    let scene = Scene::default();
+    let gate = Gate::new();
+    scene.provider.reply(ScriptedReply::text(&["late"]).waiting_for(&gate));
+    let (app, heir) = (scene.start().await, scene.start().await);
+    let handle = app.send_request(request("s", "hi")).await.unwrap();
+    gate.reached().await;
+    // Its lease ran out while it was asleep, and another took over.
+    let (scope, time) = (Scope::local(), Duration::from_secs(60));
+    let held = scene.store.acquire(&scope, "s", "heir", time).await.unwrap();
+    let Acquired::Held { owner, .. } = held else { panic!("{held:?}") };
+    assert!(scene.store.revoke(&scope, "s", &owner).await.unwrap());
+    assert_eq!(heir.recover(Recovery::Settle).await.unwrap(), 1);
+    scene.provider.reply(ScriptedReply::text(&["fine"]));
+    assert_eq!(talk(&heir, "s", "again").await, "hi|again|fine");
+    gate.open();
+    let error = handle.finish().await.unwrap_err();
+    assert_eq!(error.class(), ErrorClass::Conflict, "{error}");
+    assert_eq!(said(&heir, "s").await, "hi|again|fine");
+    assert_eq!(said(&app, "s").await, "hi|again|fine");
+    assert_eq!(told(&scene).await, "session_created request_started request_failed");
+}
+
+#[tokio::test]
+async fn a_session_that_others_replaced_is_read_anew() {
+    let scene = Scene::says(&["a", "b"]);
+    let (app, other) = (scene.start().await, scene.start().await);
+    talk(&app, "s", "old").await;
+    let head = async || scene.store.head(&Scope::local(), "s").await.unwrap().unwrap();
+    let old = head().await;
+    loop {
+        other.delete_session("s", None).await.unwrap();
+        other.create_session(new("s")).await.unwrap();
+        if head().await.created != old.created {
+            break;
+        }
+    }
+    while head().await.revision < old.revision {
+        other.add_message("s", Message::user("new"), None).await.unwrap();
+    }
+    assert_eq!(said(&app, "s").await, said(&other, "s").await);
+    assert_eq!(talk(&app, "s", "more").await, "new|more|b");
+    assert_eq!(said(&scene.start().await, "s").await, "new|more|b");
+}
+
+#[tokio::test]
+async fn an_answer_is_found_where_preparation_shortened_the_history() {
+    for point in ["request_prepare", "model_request", "response_finalize", "request_complete"] {
+        let feature = ScriptedFeature::new("shorten")
+            .get_actions(move |_, _| Ok(vec![at(point)]))
+            .execute_action(|input, _| {
+                let items = &input.native_messages;
+                let rest = items.iter().skip(if items.len() > 2 { 2 } else { 0 }).cloned();
+                let native_messages = Change::Replace(rest.collect());
+                Ok(ActionResult { native_messages, ..ActionResult::default() })
+            });
+        let scene = Scene::says(&["a", "b", "c"]);
+        let app = scene.start().await;
+        talk(&app, "s", "1").await;
+        talk(&app, "s", "2").await;
+        let shortening = Scene { store: scene.store.clone(), ..Scene::says(&["c"]) };
+        let app = shortening.feature(feature).start().await;
+        let events = events_of(&app, ask("s", "3")).await;
+        let EventKind::Final { messages, .. } = &events.last().unwrap().kind else { panic!() };
+        let told: Vec<_> = messages.iter().map(Message::text).collect();
+        assert_eq!(told, ["c"], "{point}: {}", said(&app, "s").await);
+        assert_eq!(said(&app, "s").await, "2|b|3|c", "{point}");
+    }
+}

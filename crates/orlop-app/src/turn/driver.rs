@@ -162,6 +162,8 @@ impl Driver {
     ) -> Result<Vec<ActionRecord>> {
         let app = self.app.clone();
         let run = app.hooked().run(name, &self.session, &self.agent, &self.config, owned).await?;
+        self.turn.first_message =
+            super::moved(self.turn.first_message, &self.session, &run.session);
         self.session = run.session;
         Ok(run.results)
     }

@@ -256,6 +256,7 @@ impl Application {
         let first_message = session.messages().len().saturating_sub(1);
         let name = lifecycle::REQUEST_PREPARE;
         let run = self.hooked().run(name, &session, &agent, &config, &[]).await?;
+        let first_message = moved(first_message, &session, &run.session);
         let turn = Turn {
             agent: agent.id.clone(),
             overrides,
@@ -468,6 +469,22 @@ fn without_mark(session: &Session) -> Session {
     let mut wire = session.to_wire();
     wire.metadata.shift_remove("ephemeral");
     Session::from_wire(wire)
+}
+
+/// Where the message at `first` is after a plugin changed the history before it. It stays where it
+/// is if what follows it changed instead.
+pub(crate) fn moved(first: usize, before: &Session, after: &Session) -> usize {
+    let (old, new) = (before.messages(), after.messages());
+    if old.len() == new.len() {
+        return first;
+    }
+    let tail = old.len().saturating_sub(first);
+    let said = |message: &Message| (message.role(), message.content().clone());
+    let same = old.iter().rev().take(tail).map(said).eq(new.iter().rev().take(tail).map(said));
+    match same {
+        true => new.len().saturating_sub(tail),
+        false => first.min(new.len().saturating_sub(1)),
+    }
 }
 
 /// The text of the user's message that the turn answers.

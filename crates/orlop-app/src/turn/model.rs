@@ -58,6 +58,7 @@ impl Driver {
         let before = self.session.native().map_or(0, |native| native.items().len());
         let response = self.stream(options).await?;
         let usage = usage_of(&response, before);
+        self.turn.first_message = self.moved_by(&response);
         self.session = response.session;
         let mut events: Vec<EventKind> =
             response.action_results.into_iter().filter_map(shown).collect();
@@ -71,6 +72,19 @@ impl Driver {
             planned.push(call);
         }
         Ok((Input::Answered { calls: planned, usage }, events))
+    }
+
+    /// Where the user's message is after plugins may have changed the history before it.
+    fn moved_by(&self, response: &Response) -> usize {
+        let (old, new) = (self.session.messages(), response.session.messages());
+        let first = self.turn.first_message;
+        let tail = old.len().saturating_sub(first) + response.messages.len();
+        let place = new.len().saturating_sub(tail);
+        let said = |message: &Message| (message.role(), message.content().clone());
+        match old.get(first).map(said) == new.get(place).map(said) {
+            true => place,
+            false => first,
+        }
     }
 
     /// Context of the request: what came with it, then what host plugins know right now.

@@ -87,7 +87,10 @@ impl Application {
             events,
             ..Step::default()
         };
-        driver.commit(step).await?;
+        if let Err(error) = driver.commit(step).await {
+            driver.app.shared.hub.close(&driver.app.scope, &driver.request);
+            return Err(error);
+        }
         driver.next = next;
         driver.register();
         match recovery {
