@@ -1,13 +1,12 @@
 //! Ctrl-C: the first cancels, the second leaves.
 
+use crate::exit::INTERRUPTED;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// Listens for Ctrl-C and for being told to end.
 pub(crate) struct Interrupts {
     interrupt: Option<Signal>,
     terminate: Option<Signal>,
-    /// Whether the user wants to leave without waiting for anything.
-    pub(crate) leave: bool,
 }
 
 impl Interrupts {
@@ -16,8 +15,13 @@ impl Interrupts {
         Self {
             interrupt: listen(SignalKind::interrupt()),
             terminate: listen(SignalKind::terminate()),
-            leave: false,
         }
+    }
+
+    /// Leaves without waiting for anything, not even for a store that another process keeps busy.
+    /// What was stored stays, and the next `orlop run` settles what was not.
+    pub(crate) fn leave() -> ! {
+        std::process::exit(INTERRUPTED.into())
     }
 
     /// Waits for the next one.

@@ -16,7 +16,7 @@ pub(crate) fn start_logging(verbose: u8) {
     let log = tracing_subscriber::fmt()
         .with_max_level(level)
         .with_writer(std::io::stderr)
-        .with_ansi(is_coloured())
+        .with_ansi(false)
         .finish();
     let _ = tracing::subscriber::set_global_default(log);
 }

@@ -28,13 +28,10 @@ pub(super) async fn run(workplace: Workplace, run: Run) -> Result<ExitCode, Fail
         output::tell(&plain_line(notice));
     }
     let ended = ask(&host, &run, text, &mut interrupts).await;
-    if !interrupts.leave {
-        tokio::select! {
-            () = host.stop() => {}
-            () = interrupts.next() => {}
-        }
+    tokio::select! {
+        () = host.stop() => ended,
+        () = interrupts.next() => Interrupts::leave(),
     }
-    ended
 }
 
 async fn ask(
@@ -53,13 +50,10 @@ async fn ask(
     // It may take a while, for instance while another process is busy with the session.
     let (chat, files) = tokio::select! {
         begun = begin => begun?,
-        () = interrupts.next() => {
-            interrupts.leave = true;
-            return Err(Failure::silent(INTERRUPTED));
-        }
+        () = interrupts.next() => Interrupts::leave(),
     };
     let ended = follow(app, chat, &mut Printer::new(run.output), interrupts).await;
-    if run.ephemeral && !interrupts.leave {
+    if run.ephemeral {
         for file in &files {
             app.delete_asset(file).await?;
         }
@@ -192,8 +186,8 @@ async fn follow(
             event = chat.next() => event,
             () = interrupts.next() => {
                 if cancelled {
-                    interrupts.leave = true;
-                    return Err(Failure::silent(INTERRUPTED));
+                    let _ = printer.close_line();
+                    Interrupts::leave();
                 }
                 cancelled = true;
                 cancel(app, &chat.request_id, printer).await?;
