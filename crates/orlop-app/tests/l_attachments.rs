@@ -40,16 +40,12 @@ async fn images_go_inline_and_text_as_text() {
         let (items, _) = scene.provider.requests().pop().unwrap();
         assert_eq!(items.len(), 1);
         let mut parts = items[0].get("parts").unwrap().clone();
-        let url = parts[1]["image_url"]["url"].take();
+        let url = parts[0]["image_url"]["url"].take();
         let data = url.as_str().unwrap().strip_prefix("data:image/png;base64,").unwrap();
         use base64::Engine;
         assert_eq!(base64::engine::general_purpose::STANDARD.decode(data).unwrap(), PNG);
         expect![[r#"
             [
-              {
-                "type": "text",
-                "text": "look"
-              },
               {
                 "type": "image_url",
                 "image_url": {
@@ -68,7 +64,7 @@ async fn images_go_inline_and_text_as_text() {
         .assert_eq(&serde_json::to_string_pretty(&parts).unwrap());
         // The files belong to the message and are stored with it.
         let session = host.app().session("s").await.unwrap().session;
-        assert_eq!(session.messages().get(0).unwrap().multipart_content().len(), 4);
+        assert_eq!(session.messages().get(0).unwrap().multipart_content().len(), 3);
         assert_eq!(session.messages().get(0).unwrap().text(), "look");
     }
 }
@@ -94,7 +90,7 @@ async fn a_drawing_made_of_text_goes_as_text() {
     let id = host.app().put_asset(None, upload, svg).await.unwrap().id;
     chat_to_end(&host, with_files(chat_with("s", "look", true), &[&id])).await;
     let (items, _) = scene.provider.requests().pop().unwrap();
-    let part = items[0].get("parts").unwrap()[1].clone();
+    let part = items[0].get("parts").unwrap()[0].clone();
     assert!(part["text"].as_str().unwrap().starts_with("File a.svg:\n<svg"), "{part}");
 }
 

@@ -317,16 +317,6 @@ fn message_of(request: &ChatRequest, files: &[attachments::File]) -> Result<Mess
         Value::Null => Value::String(String::new()),
         content => content.clone(),
     };
-    let message = Message::user(content);
-    if parts.is_empty() {
-        return Ok(message);
-    }
-    let mut all = Vec::with_capacity(parts.len() + 1);
-    let text = text_of(request);
-    if !text.is_empty() {
-        let part = serde_json::json!({ "type": "text", "text": text });
-        all.extend(part.as_object().cloned());
-    }
-    all.extend(parts);
-    Ok(message.with_multipart_content(all))
+    // The text is the content; among the parts it would reach the model twice.
+    Ok(Message::user(content).with_multipart_content(parts))
 }
