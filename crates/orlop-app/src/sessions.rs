@@ -167,24 +167,15 @@ impl Application {
             return Ok(session.clone());
         }
         let app = self.in_flow();
-        let id = session.id();
-        let in_run = app.flow.as_ref().is_some_and(|flow| flow.current(id).is_some());
-        if in_run && let Some(flow) = &app.flow {
-            flow.set_current(id, Some(session.clone()));
-            if app.shared.store.head(&app.scope, id).await?.is_none() {
-                return Ok(session.clone());
-            }
-        }
-        let lock = app.lock(id, Wait::default()).await?;
+        let lock = app.lock(session.id(), Wait::default()).await?;
         let saved = app.save_locked(&lock, session.clone(), |_| updated("save")).await?;
-        if in_run && let Some(flow) = &app.flow {
-            flow.set_current(id, Some(saved.clone()));
-        }
         lock.release().await;
         Ok(saved)
     }
 
-    /// Runs `session_save_prepare`, unless that is where this save comes from, and writes.
+    /// Runs `session_save_prepare`, unless that is where this save comes from, and writes. What is
+    /// saved in the middle of a lifecycle run on the same session becomes the run's current one; a
+    /// session that is not stored yet is only that.
     pub(crate) async fn save_locked(
         &self,
         lock: &SessionLock,
@@ -201,13 +192,24 @@ impl Application {
         step: Step,
         event: impl FnOnce(Option<&str>) -> EventKind,
     ) -> Result<Session> {
+        let id = session.id().to_owned();
+        let run = self.flow.as_ref().filter(|flow| flow.current(&id).is_some());
+        if let Some(flow) = run {
+            flow.set_current(&id, Some(session.clone()));
+            if self.shared.store.head(&self.scope, &id).await?.is_none() {
+                return Ok(session);
+            }
+        }
         let session = self.prepared_for_saving(session).await?;
         let event = event(session.agent_id());
         let mut events = step.events;
         events.push(event);
         let step = Step { session: Some(session.clone()), events, ..step };
-        let written = self.write(lock, step).await?;
-        Ok(written.session.unwrap_or(session))
+        let written = self.write(lock, step).await?.session.unwrap_or(session);
+        if let Some(flow) = run {
+            flow.set_current(&id, Some(written.clone()));
+        }
+        Ok(written)
     }
 
     /// The session after `session_save_prepare`.

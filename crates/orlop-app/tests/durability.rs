@@ -578,3 +578,25 @@ async fn an_answer_is_found_where_preparation_shortened_the_history() {
         assert_eq!(said(&app, "s").await, "2|b|3|c", "{point}");
     }
 }
+
+#[tokio::test]
+async fn what_a_tool_keeps_in_its_session_stays_there() {
+    let tool = AsyncTool::new("todo", json!({}), |input, cx| async move {
+        let app = Application::of(&cx)?;
+        let session = cx.get("session_id").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let now = app.session(&session).await?.session;
+        let mut items =
+            now.metadata().get("todo").and_then(Value::as_array).cloned().unwrap_or_default();
+        items.push(input.payload.clone());
+        app.patch_session(&session, map(json!({"todo": items}))).await?;
+        Ok(ToolReport::ok("noted"))
+    });
+    let scene = with_tool(Scene::default(), tool);
+    let note = |id, what: &str| (id, "todo", json!(what));
+    scene.provider.reply(ScriptedReply::calls(&[note("1", "a"), note("2", "b")]));
+    scene.provider.reply(ScriptedReply::calls(&[note("3", "c")]));
+    scene.provider.reply(ScriptedReply::text(&["end"]));
+    let app = scene.start().await;
+    assert_eq!(talk(&app, "s", "go").await, "go||noted|noted||noted|end");
+    assert_eq!(kept(&scene.start().await, "s", "todo").await, json!(["a", "b", "c"]));
+}

@@ -453,6 +453,36 @@ async fn what_saving_adds_inside_a_run_is_seen_by_the_run() {
     assert_eq!(log.text(), "true");
 }
 
+#[tokio::test] // I-33
+async fn every_way_to_change_the_session_counts_inside_a_run() {
+    let first = ScriptedApplication::new("first").actions(vec![at("request_prepare")]);
+    let first = first.execute_action(async |_, cx| {
+        let app = Application::of(&cx)?;
+        app.patch_session("s", map(json!({"patched": 1}))).await?;
+        app.modify_message("s", -1, json!("HI")).await?;
+        app.switch_agent("s", "other").await?;
+        Ok(ActionResult::unchanged())
+    });
+    let log = Log::new();
+    let seen = log.clone();
+    let second = core_recorder(&Log::new(), &["request_prepare"], move |_, cx| {
+        let session = cx.session().unwrap();
+        seen.add(format!("{} {}", texts(session), session.metadata().contains_key("patched")));
+        Ok(ActionResult::unchanged())
+    });
+    for stored in [true, false] {
+        let scene = Scene::says(&["yes"]).application(first.clone()).feature(second.clone());
+        let app = scene.start().await;
+        if stored {
+            app.create_session(new("s")).await.unwrap();
+        }
+        assert_eq!(talk(&app, "s", "hi").await, "HI|yes");
+        assert_eq!(log.take(), ["HI true"], "stored: {stored}");
+        assert_eq!(kept(&scene.start().await, "s", "patched").await, 1);
+        assert_eq!(kept(&scene.start().await, "s", "agent_id").await, "other");
+    }
+}
+
 #[tokio::test] // H-23
 async fn triggered_actions_get_the_ids_they_declare() {
     let action =

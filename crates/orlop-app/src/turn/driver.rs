@@ -42,6 +42,8 @@ pub(crate) struct Driver {
     pub(super) tools: FuturesUnordered<super::tools::Running>,
     /// Numbers for fragments.
     numbers: Range<u64>,
+    /// Whether the session is lent to the flow, so that tools can change it.
+    lent: bool,
 }
 
 impl Driver {
@@ -72,6 +74,7 @@ impl Driver {
             next: Next::default(),
             tools: FuturesUnordered::new(),
             numbers: 1..1,
+            lent: false,
         }
     }
 
@@ -85,6 +88,7 @@ impl Driver {
         }
         let key = (self.app.scope.clone(), self.request.clone());
         locked(&self.app.shared.running).remove(&key);
+        self.lend(false);
         let Self { app, lock, request, .. } = self;
         lock.release().await;
         app.shared.hub.close(&app.scope, &request);
@@ -114,6 +118,7 @@ impl Driver {
 
     /// Applies an input, appends what closes the step, and makes the new state durable.
     async fn step(&mut self, input: Input, mut events: Vec<EventKind>) -> Result<()> {
+        self.take_back();
         let open = self.turn.open_calls();
         let next = self.turn.apply(input)?;
         for event in ended(open, &self.turn, &next) {
@@ -134,7 +139,28 @@ impl Driver {
         let session = Some(self.session.clone());
         self.commit(Step { session, turn: Some(turn), events, trace, ..Step::default() }).await?;
         self.next = next;
+        self.lend(!self.turn.calls().is_empty());
         Ok(())
+    }
+
+    /// Lends the session to the flow while tools run: what they save with the handle they were lent
+    /// is part of the turn. In the middle of somebody else's run it is not ours to lend.
+    pub(super) fn lend(&mut self, wanted: bool) {
+        let Some(flow) = self.app.flow.as_ref().filter(|_| self.persist) else { return };
+        let id = self.session.id();
+        if self.lent || (wanted && flow.current(id).is_none()) {
+            flow.set_current(id, wanted.then(|| self.session.clone()));
+            self.lent = wanted;
+        }
+    }
+
+    /// Takes over what tools saved.
+    fn take_back(&mut self) {
+        let flow = self.app.flow.as_ref().filter(|_| self.lent);
+        if let Some(saved) = flow.and_then(|flow| flow.current(self.session.id())) {
+            self.turn.first_message = super::moved(self.turn.first_message, &self.session, &saved);
+            self.session = saved;
+        }
     }
 
     pub(super) async fn append(&mut self, message: Message) -> Result<()> {
@@ -160,11 +186,13 @@ impl Driver {
         name: &str,
         owned: &[(&'static str, Value)],
     ) -> Result<Vec<ActionRecord>> {
+        self.take_back();
         let app = self.app.clone();
         let run = app.hooked().run(name, &self.session, &self.agent, &self.config, owned).await?;
         self.turn.first_message =
             super::moved(self.turn.first_message, &self.session, &run.session);
         self.session = run.session;
+        self.lend(self.lent);
         Ok(run.results)
     }
 

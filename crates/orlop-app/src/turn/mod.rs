@@ -219,27 +219,40 @@ impl Application {
     /// Everything up to the moment the model is asked: lock, session, settings, the user's
     /// message, `request_prepare`, and the first checkpoint.
     async fn prepare(self, request: Request, request_id: String) -> Result<Driver> {
-        let Request {
-            session, message, overrides, stream, persist, wait, approval, preface, ..
-        } = request;
-        let id = match &session {
+        let id = match &request.session {
             Target::Stored(id) => id.clone(),
             Target::StoredOrNew(new) => {
                 new.id.clone().unwrap_or_else(|| uuid::Uuid::new_v4().to_string())
             }
             Target::Value(session) => session.id().to_owned(),
         };
-        let lock = self.lock(&id, wait).await?;
-        let settled = self.settle_abandoned(&id, &lock).await?;
+        let lock = self.lock(&id, request.wait).await?;
+        let prepared = self.prepare_locked(lock.clone(), &id, request, request_id).await;
+        if prepared.is_err() {
+            lock.release().await;
+        }
+        prepared
+    }
+
+    async fn prepare_locked(
+        self,
+        lock: SessionLock,
+        id: &str,
+        request: Request,
+        request_id: String,
+    ) -> Result<Driver> {
+        let Request { session, message, overrides, stream, persist, approval, preface, .. } =
+            request;
+        let settled = self.settle_abandoned(id, &lock).await?;
         if settled && matches!(session, Target::Value(_)) {
             return Err(Error::conflict(format!(
                 "session \"{id}\" had a request that was cut off and has just been closed; load the session and try again"
             ))
             .with_retryable(true));
         }
-        let (session, events) = self.session_for(session, &id).await?;
+        let (session, events) = self.session_for(session, id).await?;
         let is_new = !events.is_empty();
-        let known = !is_new && self.shared.store.head(&self.scope, &id).await?.is_some();
+        let known = !is_new && self.shared.store.head(&self.scope, id).await?.is_some();
         let persist = is_stored(&session, known || is_new, persist);
         if persist && self.read_only {
             return Err(Error::bad_state(

@@ -104,6 +104,8 @@ impl Driver {
     async fn stream(&mut self, options: RequestOptions) -> Result<Response> {
         let core = self.app.core_of(&self.agent);
         let mut looks = tokio::time::interval_at(Instant::now() + SIGNALS, SIGNALS);
+        // A store that takes longer than that must not keep the answer waiting.
+        looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         if !self.turn.stream {
             let (session, config) = (self.session.clone(), self.config.clone());
             let mut answer = std::pin::pin!(core.send_request(&session, &config, options));

@@ -92,6 +92,7 @@ impl Application {
             return Err(error);
         }
         driver.next = next;
+        driver.lend(!driver.turn.calls().is_empty());
         driver.register();
         match recovery {
             Recovery::Settle => Box::pin(driver.run()).await,

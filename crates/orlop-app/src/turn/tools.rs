@@ -104,6 +104,7 @@ impl Driver {
                     call_id: call.id.clone(),
                     name,
                     call: raw,
+                    input: call.call.payload.clone(),
                     reason: reason.clone(),
                     choices: vec!["allow".to_owned(), "deny".to_owned()],
                 });
