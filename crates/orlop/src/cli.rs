@@ -223,10 +223,8 @@ pub(crate) enum Session {
 
 /// Change a session: its title, its settings, its messages.
 #[derive(Debug, Args)]
-#[group(required = true, multiple = true)]
 pub(crate) struct Edit {
     /// The session.
-    #[arg(group = "which")]
     pub(crate) id: String,
     /// Another title.
     #[arg(long)]

@@ -303,7 +303,7 @@ async fn held(place: &Place, gate: &Gate, arguments: &[&str]) -> tokio::process:
     child
 }
 
-#[tokio::test] // K-07
+#[tokio::test]
 async fn ctrl_c_cancels_and_the_session_goes_on() {
     let place = Place::new("ctrl-c").await;
     for (name, output) in [("INT", "text"), ("INT", "json"), ("TERM", "stream-json")] {
@@ -495,7 +495,7 @@ async fn a_terminal_shows_the_answer_as_it_comes() {
     assert!(child.wait().await.unwrap().success());
 }
 
-#[tokio::test] // K-07
+#[tokio::test]
 async fn ctrl_c_at_a_terminal_cancels_and_says_so() {
     for (colour, note) in [(true, "\x1b[2mcancelling"), (false, "cancelling")] {
         let place = Place::new("terminal-ctrl-c").await;

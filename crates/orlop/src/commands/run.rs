@@ -202,9 +202,9 @@ async fn follow(
         };
         printer.print(&event)?;
         match &event.kind {
-            EventKind::ApprovalRequested { call_id, name, reason, call, .. } if !cancelled => {
+            EventKind::ApprovalRequested { call_id, name, reason, input, .. } if !cancelled => {
                 tokio::select! {
-                    decision = decide(name, reason, call) => {
+                    decision = decide(name, reason, input) => {
                         app.decide(&chat.request_id, call_id, decision).await?;
                     }
                     () = interrupts.next() => {
@@ -246,8 +246,8 @@ async fn cancel(app: &Application, request_id: &str, printer: &Printer) -> Resul
 }
 
 /// Asks the person at the terminal.
-async fn decide(name: &str, reason: &str, call: &Map) -> Decision {
-    let shown = serde_json::to_string(call).unwrap_or_default();
+async fn decide(name: &str, reason: &str, input: &Value) -> Decision {
+    let shown = input.to_string();
     let question = format!(
         "{} ({})\n{}\nRun it? [y/N] ",
         plain_line(reason),

@@ -5,7 +5,7 @@ use crate::cli::{Edit, ExportFormat, Session};
 use crate::exit::{FAILED, Failure};
 use crate::output;
 use crate::workplace::Workplace;
-use orlop_app::store::ListQuery;
+use orlop_app::store::{Head, ListQuery};
 use orlop_app::{Application, rfc3339};
 use orlop_core::{Map, Message, Slice, Value};
 use serde_json::json;
@@ -26,7 +26,14 @@ pub(super) async fn run(workplace: Workplace, command: Session) -> Result<ExitCo
             export(&app, &id, output.as_deref(), format).await
         }
         Session::Import { file, id } => {
-            let session = app.import_session(&read(&file)?, "json", id.as_deref()).await?;
+            let text = read(&file)?;
+            orlop_core::Session::import(&text, "json").map_err(|error| {
+                Failure::usage(format!(
+                    "{} cannot be imported: {error}; name a file that `orlop session export` wrote",
+                    file.display()
+                ))
+            })?;
+            let session = app.import_session(&text, "json", id.as_deref()).await?;
             output::line(session.id())?;
             Ok(ExitCode::SUCCESS)
         }
@@ -81,13 +88,7 @@ async fn show(
     last: Option<usize>,
     json: bool,
 ) -> Result<ExitCode, Failure> {
-    orlop_app::check_id("session", id)?;
-    let head = app.store().head(app.scope(), id).await?;
-    let head = head.ok_or_else(|| {
-        orlop_core::Error::not_found(format!(
-            "there is no session \"{id}\"; `orlop session list` shows those there are"
-        ))
-    })?;
+    let head = head(app, id).await?;
     let start = last.map_or(0, |last| head.message_count.saturating_sub(last));
     let range = start..head.message_count;
     let messages = app.store().messages(app.scope(), id, range).await?.unwrap_or_default();
@@ -105,6 +106,16 @@ async fn show(
         output::line("")?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+async fn head(app: &Application, id: &str) -> Result<Head, Failure> {
+    orlop_app::check_id("session", id)?;
+    let head = app.store().head(app.scope(), id).await?;
+    Ok(head.ok_or_else(|| {
+        orlop_core::Error::not_found(format!(
+            "there is no session \"{id}\"; `orlop session list` shows those there are"
+        ))
+    })?)
 }
 
 /// What a message says, calls included.
@@ -268,6 +279,10 @@ async fn delete(app: &Application, ids: &[String], yes: bool) -> Result<ExitCode
         if !matches!(line.trim().to_lowercase().as_str(), "y" | "yes") {
             return Err(Failure { code: FAILED, message: "nothing was deleted".to_owned() });
         }
+    }
+    // All or none, as far as one can tell before.
+    for id in ids {
+        head(app, id).await?;
     }
     for id in ids {
         app.delete_session(id, Some("user_request")).await?;
