@@ -42,11 +42,14 @@ pub(crate) struct Locks {
 /// One course of work: a request, an operation, and whatever plugins do inside of it. It holds
 /// each session at most once, however often it asks.
 #[derive(Clone, Default)]
-pub(crate) struct Flow(Arc<FlowState>);
+pub(crate) struct Flow {
+    held: Arc<Mutex<HashMap<String, Weak<Held>>>>,
+    runs: Arc<Runs>,
+    aside: bool,
+}
 
 #[derive(Default)]
-struct FlowState {
-    held: Mutex<HashMap<String, Weak<Held>>>,
+struct Runs {
     /// Sessions in the middle of a lifecycle run, as the run has them now.
     current: Mutex<HashMap<String, orlop_core::Session>>,
     /// Sessions whose saving is under way.
@@ -58,13 +61,23 @@ pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Flow {
+    /// The same locks for work that is not stored: what it makes of a session is its own.
+    pub(crate) fn aside(&self) -> Self {
+        Self { held: self.held.clone(), runs: Arc::default(), aside: true }
+    }
+
+    /// Whether what is done here is not stored.
+    pub(crate) fn is_aside(&self) -> bool {
+        self.aside
+    }
+
     fn held(&self, session: &str) -> Option<Arc<Held>> {
-        locked(&self.0.held).get(session).and_then(Weak::upgrade)
+        locked(&self.held).get(session).and_then(Weak::upgrade)
     }
 
     /// The session as the lifecycle run under way has it.
     pub(crate) fn current(&self, session: &str) -> Option<orlop_core::Session> {
-        locked(&self.0.current).get(session).cloned()
+        locked(&self.runs.current).get(session).cloned()
     }
 
     /// Sets what [`current`](Self::current) gives, and gives what it was.
@@ -73,7 +86,7 @@ impl Flow {
         session: &str,
         value: Option<orlop_core::Session>,
     ) -> Option<orlop_core::Session> {
-        let mut current = locked(&self.0.current);
+        let mut current = locked(&self.runs.current);
         match value {
             Some(value) => current.insert(session.to_owned(), value),
             None => current.remove(session),
@@ -82,12 +95,12 @@ impl Flow {
 
     /// Marks a session as being saved; `false` if it is already.
     pub(crate) fn begin_saving(&self, session: &str) -> bool {
-        locked(&self.0.saving).insert(session.to_owned())
+        locked(&self.runs.saving).insert(session.to_owned())
     }
 
     /// Takes the mark off.
     pub(crate) fn end_saving(&self, session: &str) {
-        locked(&self.0.saving).remove(session);
+        locked(&self.runs.saving).remove(session);
     }
 }
 
@@ -191,7 +204,7 @@ impl Locks {
             turn: Mutex::new(Some(turn)),
             released: AtomicBool::new(false),
         });
-        locked(&flow.0.held).insert(session.to_owned(), Arc::downgrade(&held));
+        locked(&flow.held).insert(session.to_owned(), Arc::downgrade(&held));
         Ok(SessionLock(held))
     }
 

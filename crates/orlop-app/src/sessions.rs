@@ -175,7 +175,7 @@ impl Application {
 
     /// Runs `session_save_prepare`, unless that is where this save comes from, and writes. What is
     /// saved in the middle of a lifecycle run on the same session becomes the run's current one; a
-    /// session that is not stored yet is only that.
+    /// session that is not stored yet, or not to be stored, is only that.
     pub(crate) async fn save_locked(
         &self,
         lock: &SessionLock,
@@ -196,7 +196,7 @@ impl Application {
         let run = self.flow.as_ref().filter(|flow| flow.current(&id).is_some());
         if let Some(flow) = run {
             flow.set_current(&id, Some(session.clone()));
-            if self.shared.store.head(&self.scope, &id).await?.is_none() {
+            if flow.is_aside() || self.shared.store.head(&self.scope, &id).await?.is_none() {
                 return Ok(session);
             }
         }

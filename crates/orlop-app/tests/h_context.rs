@@ -32,6 +32,7 @@ model = "o"
 /// What a hook sees of the layers.
 fn seen(cx: &Context) -> String {
     let mut handles = cx.handles();
+    handles.retain(|name| ["app", "application", "core", "session_asset_store"].contains(name));
     handles.sort_unstable();
     format!(
         "{:?} {} {} [{}] model={} base={} other={}",

@@ -367,3 +367,36 @@ async fn token_counts_are_added_up_over_the_steps() {
         Some(json!({"input": 7, "details": {"cached": 2}}))
     );
 }
+
+#[tokio::test] // I-25
+async fn what_actions_save_in_a_side_request_is_not_stored_either() {
+    let plugin = ScriptedApplication::new("saver").actions(vec![at("request_prepare")]);
+    let plugin = plugin.execute_action(async |_, cx| {
+        let app = Application::of(&cx)?;
+        let marked = cx.session().unwrap().with_metadata_patch(&map(json!({"saved": 1})));
+        app.save_session(&marked).await?;
+        app.patch_session(marked.id(), map(json!({"patched": 1}))).await?;
+        Ok(ActionResult::unchanged())
+    });
+    let log = Log::new();
+    let seen = log.clone();
+    let scene = Scene::says(&["aside"]).application(plugin).feature(core_recorder(
+        &Log::new(),
+        &["request_complete"],
+        move |_, cx| {
+            let metadata = cx.session().unwrap().metadata();
+            seen.add(format!("{} {}", metadata["saved"], metadata["patched"]));
+            Ok(ActionResult::unchanged())
+        },
+    ));
+    let app = scene.start().await;
+    let stored = app.create_session(new("s")).await.unwrap().session;
+    let request = Request {
+        session: Target::Value(Box::new(stored.clone())),
+        persist: Some(false),
+        ..ask("s", "psst")
+    };
+    assert!(names(&events_of(&app, request).await).ends_with("final"));
+    assert_eq!(log.text(), "1 1", "the request itself has it");
+    assert_eq!(scene.start().await.session("s").await.unwrap().session, stored);
+}

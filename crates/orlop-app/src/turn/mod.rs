@@ -235,7 +235,7 @@ impl Application {
     }
 
     async fn prepare_locked(
-        self,
+        mut self,
         lock: SessionLock,
         id: &str,
         request: Request,
@@ -258,6 +258,9 @@ impl Application {
             return Err(Error::bad_state(
                 "this is no place for a request that is stored; send it with persist: false",
             ));
+        }
+        if !persist {
+            self.flow = self.flow.map(|flow| flow.aside());
         }
         let agent = self.agent_of(&session)?;
         let core = self.core_of(&agent);
