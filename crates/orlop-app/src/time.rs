@@ -10,13 +10,13 @@ pub(crate) fn now_ms() -> i64 {
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// A moment in RFC 3339, in UTC.
+/// A moment in RFC 3339, in UTC, always to the millisecond: sorted as text they are in order.
 ///
 /// ```
-/// assert_eq!(orlop_app::rfc3339(0), "1970-01-01T00:00:00Z");
+/// assert_eq!(orlop_app::rfc3339(0), "1970-01-01T00:00:00.000Z");
 /// ```
 pub fn rfc3339(ms: i64) -> String {
-    jiff::Timestamp::from_millisecond(ms).map(|time| time.to_string()).unwrap_or_default()
+    jiff::Timestamp::from_millisecond(ms).map(|time| format!("{time:.3}")).unwrap_or_default()
 }
 
 /// Now, in RFC 3339.

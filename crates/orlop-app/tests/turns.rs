@@ -4,8 +4,10 @@
 
 mod common;
 
+use common::doubles::*;
 use common::*;
 use orlop_app::*;
+use orlop_core::*;
 use orlop_testkit::scripted::*;
 use serde_json::json;
 
@@ -41,4 +43,39 @@ async fn tools_run_between_model_calls() {
     );
     assert_eq!(said(&app, "s").await, r#"go||{"n":1}|{"n":2}|done"#);
     assert_eq!(scene.provider.requests().len(), 2);
+}
+
+#[tokio::test]
+async fn the_trace_of_a_request_names_every_hook_with_its_time() {
+    let log = Log::new();
+    let scene = Scene::default()
+        .tool(echo("t"))
+        .application(app_recorder(&log, &["request_prepare"], async |_, _| {
+            Ok(patch(json!({"x": 1})))
+        }))
+        .feature(core_recorder(&log, &["request_complete"], |_, _| Err(Error::internal("broken"))));
+    scene.provider.reply(ScriptedReply::calls(&[("c", "t", json!({}))]));
+    scene.provider.reply(ScriptedReply::text(&["end"]));
+    let app = scene.start().await;
+    events_of(&app, Request { request_id: Some("r".to_owned()), ..ask("s", "go") }).await;
+    let trace = scene.start().await.trace("r").await.unwrap();
+    let find = |plugin: &str, hook: &str| {
+        let found = trace.iter().find(|entry| {
+            entry.get("plugin").is_some_and(|held| held == plugin)
+                && entry.get("hook").is_some_and(|held| held == hook)
+        });
+        found.unwrap_or_else(|| panic!("no {plugin}.{hook} in {trace:?}"))
+    };
+    for (plugin, hook) in
+        [("recorder", "execute_action"), ("t", "execute_tool"), ("scripted", "initialize_request")]
+    {
+        let entry = find(plugin, hook);
+        assert!(entry["duration_us"].is_u64() && entry["start_us"].is_u64(), "{entry:?}");
+        assert_eq!(entry["outcome"], "ok");
+    }
+    assert_eq!(find("recorder", "execute_action")["change"]["session_metadata"], json!({"x": 1}));
+    assert_eq!(find("core_recorder", "execute_action")["outcome"], "error");
+    let models = trace.iter().filter(|entry| entry["kind"] == "model_call").count();
+    assert_eq!(models, 2);
+    assert_eq!(app.trace("nobody").await.unwrap_err().class(), ErrorClass::NotFound);
 }
