@@ -28,7 +28,7 @@ pub(super) fn explain(place: &str, error: &rusqlite::Error) -> Error {
             "another process has kept {place} locked for too long; end it or try again later"
         )),
         ErrorCode::SystemIoFailure => Error::unavailable(format!(
-            "reading or writing {place} failed; check the disk, then try again"
+            "reading or writing {place} failed; check the disk and the space left on it, then try again"
         )),
         ErrorCode::OutOfMemory => Error::unavailable(
             "there is not enough memory for this operation of the store; close other programs and try again",
