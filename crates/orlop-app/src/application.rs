@@ -4,7 +4,7 @@
 //! of it in the modules of those names.
 
 use crate::assets::AssetFiles;
-use crate::config::AppConfig;
+use crate::config::{AppConfig, RuntimeEnv};
 use crate::host::Door;
 use crate::hub::Hub;
 use crate::lifecycle::Hooked;
@@ -71,13 +71,15 @@ impl Builder {
             recent: Recent::default(),
             running: Mutex::default(),
             runner,
+            env: Arc::new(config.env().clone()),
             config,
         };
         let mut shared = shared;
         shared.config.verify(&shared.plugins.schema())?;
-        let whole = Config::new(shared.config.raw());
+        let whole = shared.whole_config();
         for entry in &mut applications {
-            let cx = Core::new().call_context(&whole, CallContext::new("application"), None, None);
+            let call = CallContext::new("application").lending("env", shared.env.clone());
+            let cx = Core::new().call_context(&whole, call, None, None);
             let input = ApplicationInitInput { config: whole.clone() };
             let hook = Hook::ApplicationInit;
             entry.state = shared.runner.call(&entry.plugin, hook, |p| p.init(&input, &cx)).await?;
@@ -127,6 +129,8 @@ fn registered_hosts(
 /// What all handles of an application share.
 pub(crate) struct Shared {
     pub(crate) config: AppConfig,
+    /// The runtime environment, lent to hooks.
+    env: Arc<RuntimeEnv>,
     pub(crate) plugins: Plugins,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) locks: Locks,
@@ -158,6 +162,18 @@ pub(crate) struct Agent {
 }
 
 impl Shared {
+    /// The whole configuration with placeholders replaced where they can be; agents stay as they
+    /// are written.
+    pub(crate) fn whole_config(&self) -> Config {
+        let mut values = self.config.raw();
+        for (name, value) in values.iter_mut().filter(|(name, _)| *name != "agents") {
+            if let Ok(Some(resolved)) = self.config.section(name) {
+                *value = resolved;
+            }
+        }
+        Config::new(values)
+    }
+
     fn make_agent(&self, id: &str) -> Result<Arc<Agent>> {
         let config = self.config.build_agent_config(id)?;
         let core = self.plugins.core_for(id, &config, self.models.clone())?;
@@ -334,7 +350,8 @@ impl Application {
             .clone()
             .from_source(source)
             .owning("base_config", Value::Object(base.values().clone()))
-            .lending("app", Arc::new(self.clone()));
+            .lending("app", Arc::new(self.clone()))
+            .lending("env", self.shared.env.clone());
         match &self.shared.assets {
             Some(assets) => context.lending("session_asset_store", assets.clone()),
             None => context,

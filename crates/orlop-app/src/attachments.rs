@@ -44,6 +44,21 @@ impl Application {
         self.shared.store.assets(&self.scope, Some(session_id)).await
     }
 
+    /// Gives assets that belong to no session to one that is stored, so that they go with it.
+    pub(crate) async fn adopt_assets(&self, ids: &[String], session_id: &str) -> Result<()> {
+        if ids.is_empty() || self.shared.store.head(&self.scope, session_id).await?.is_none() {
+            return Ok(());
+        }
+        for id in ids {
+            let record = self.shared.store.asset(&self.scope, id).await?;
+            if let Some(record) = record.filter(|record| record.session.is_none()) {
+                let record = AssetRecord { session: Some(session_id.to_owned()), ..record };
+                self.shared.store.put_asset(&self.scope, &record).await?;
+            }
+        }
+        Ok(())
+    }
+
     /// Deletes an asset.
     pub async fn delete_asset(&self, id: &str) -> Result<()> {
         check_id("asset", id)?;

@@ -104,16 +104,22 @@ impl Plugins {
         models: ModelCache,
     ) -> Result<Core> {
         let mut core = Core::with_model_cache(models);
+        // A plugin is left out where its section says so; it may look at the key itself as well.
+        let is_on = |name: &str| {
+            let enabled = config.get(name).and_then(|section| section.get("enabled"));
+            enabled.and_then(Value::as_bool) != Some(false)
+        };
         for (provider, extensions) in &self.providers {
-            core.register_provider(provider.clone(), extensions.clone())?;
+            let on = extensions.iter().filter(|plugin| is_on(&plugin.manifest().name));
+            core.register_provider(provider.clone(), on.cloned().collect())?;
         }
-        for feature in &self.features {
+        for feature in self.features.iter().filter(|plugin| is_on(&plugin.manifest().name)) {
             core.register_feature(feature.clone())?;
         }
         let wanted = wanted_tools(agent, config)?;
         for tool in &self.tools {
             let name = tool.manifest().name;
-            if wanted.as_ref().is_none_or(|wanted| wanted.contains(&name)) {
+            if is_on(&name) && wanted.as_ref().is_none_or(|wanted| wanted.contains(&name)) {
                 core.register_tool(tool.clone())?;
             }
         }

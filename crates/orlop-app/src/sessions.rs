@@ -158,6 +158,16 @@ impl Application {
         self.load_session(id).await?.ok_or_else(|| not_found(id))
     }
 
+    /// A stored session by itself, whatever has become of its agent.
+    pub async fn stored_session(&self, id: &str) -> Result<Session> {
+        check_id("session", id)?;
+        if let Some(current) = self.flow.as_ref().and_then(|flow| flow.current(id)) {
+            return Ok(current);
+        }
+        let known = self.known(id).await?.ok_or_else(|| not_found(id))?;
+        Ok(known.session.clone())
+    }
+
     /// Stores a session. Inside of a lifecycle run on the same session it becomes the run's
     /// current one, and is stored with it.
     pub async fn save_session(&self, session: &Session) -> Result<Session> {
@@ -425,7 +435,7 @@ impl Application {
 
     /// A session as text in the format `json`.
     pub async fn export_session(&self, id: &str, format: &str) -> Result<String> {
-        self.session(id).await?.session.export(format)
+        self.stored_session(id).await?.export(format)
     }
 
     /// Stores a session from text, under its own id or another. One that exists is a conflict.
@@ -469,15 +479,22 @@ impl Application {
         let app = self.in_flow().changing("delete a session")?;
         let lock = app.lock(id, Wait::default()).await?;
         let known = app.known(id).await?.ok_or_else(|| not_found(id))?;
-        let agent = app.agent_of(&known.session).or_else(|_| {
-            // The agent may be gone from the configuration; its sessions can still be deleted.
-            app.shared.agent(&app.shared.config.default_agent()?)
-        })?;
-        let config = app.effective(&agent, &known.session, &[]);
-        let owned: Vec<_> =
-            reason.map(|reason| ("delete_reason", Value::from(reason))).into_iter().collect();
-        let name = lifecycle::SESSION_DELETE_PREPARE;
-        app.hooked().run(name, &known.session, &agent, &config, &owned).await?;
+        let agent = app
+            .agent_of(&known.session)
+            .or_else(|_| app.shared.agent(&app.shared.config.default_agent()?));
+        match agent {
+            Ok(agent) => {
+                let config = app.effective(&agent, &known.session, &[]);
+                let reason = reason.map(|reason| ("delete_reason", Value::from(reason)));
+                let owned: Vec<_> = reason.into_iter().collect();
+                let name = lifecycle::SESSION_DELETE_PREPARE;
+                app.hooked().run(name, &known.session, &agent, &config, &owned).await?;
+            }
+            // A session must not outlive its user's wish because no agent can be used any more.
+            Err(error) => {
+                tracing::warn!(target: "orlop::app", session = id, %error, "no agent can be used; the session is deleted without asking plugins");
+            }
+        }
         let assets = app.shared.store.assets(&app.scope, Some(id)).await?;
         let event = NewEvent {
             session: Some(id.to_owned()),
@@ -511,9 +528,10 @@ impl Application {
     ) -> Result<Loaded> {
         let app = self.in_flow();
         let next = app.shared.agent(agent_id)?;
-        let previous = app.agent_of(session)?;
+        // The agent of before may be gone; then the new one's plugins prepare the switch.
+        let previous = app.agent_of(session).unwrap_or_else(|_| next.clone());
         let owned = [
-            ("previous_agent_id", Value::from(previous.id.clone())),
+            ("previous_agent_id", session.agent_id().unwrap_or(&previous.id).into()),
             ("next_agent_id", Value::from(next.id.clone())),
         ];
         let mut session = session.clone();
@@ -536,9 +554,9 @@ impl Application {
     pub async fn switch_agent(&self, id: &str, agent_id: &str) -> Result<Loaded> {
         let app = self.in_flow().changing("switch an agent")?;
         let lock = app.lock(id, Wait::default()).await?;
-        let loaded = app.session(id).await?;
-        let previous = loaded.session.agent_id().map(str::to_owned);
-        let switched = app.update_agent(agent_id, &loaded.session, true).await?;
+        let session = app.stored_session(id).await?;
+        let previous = session.agent_id().map(str::to_owned);
+        let switched = app.update_agent(agent_id, &session, true).await?;
         let event = |_: Option<&str>| EventKind::AgentSwitched {
             previous_agent_id: previous,
             next_agent_id: agent_id.to_owned(),

@@ -606,3 +606,26 @@ async fn a_plugin_that_cannot_list_its_actions_fails_what_needs_them() {
     let again = app.send_request(ask("s", "hi")).await.err().unwrap();
     assert_eq!(again.plugin_name(), Some("p"), "not busy: {again}");
 }
+
+#[tokio::test] // C-60, I-37, I-39
+async fn init_has_the_runtime_environment_and_resolved_settings() {
+    use orlop_app::config::{AppConfig, RuntimeEnv, Vars};
+    let seen = Log::new();
+    let noted = seen.clone();
+    let manifest = Manifest::new("p", "1.0.0").config("p.folder", json!({"type": "string"}));
+    let plugin = ScriptedApplication::with_manifest(manifest).init(move |input, cx| {
+        let env = cx.handle::<RuntimeEnv>("env").unwrap();
+        noted.add(env.get("CONFIG_DIR").unwrap());
+        noted.add(input.config.text("p.folder").unwrap());
+        async { Ok(Value::Null) }
+    });
+    let scene = Scene::default().application(plugin);
+    let text = format!("{CONFIG}\n[p]\nfolder = \"${{env:PLACE}}/p\"\n");
+    let vars = [("CONFIG_DIR", "/etc/orlop"), ("PLACE", "/there")];
+    let vars: Vars = vars.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+    let env = RuntimeEnv::from_vars(vars);
+    let config = AppConfig::from_text(std::path::Path::new("orlop.toml"), &text, env).unwrap();
+    let builder = Application::builder(config, scene.store.clone());
+    builder.plugins(scene.plugins.clone()).start().await.unwrap();
+    assert_eq!(seen.text(), "/etc/orlop /there/p");
+}

@@ -480,3 +480,26 @@ async fn nothing_of_another_tenant_can_be_reached() {
     assert!(heard.next().now_or_never().is_none());
     assert_eq!(app.scope().tenant(), "local");
 }
+
+#[tokio::test] // I-08, I-10, I-11
+async fn a_session_whose_agent_is_gone_can_be_exported_switched_and_deleted() {
+    let scene = Scene::default();
+    let app = scene.start().await;
+    for id in ["a", "b"] {
+        let new = NewSession {
+            agent: Some("other".into()),
+            id: Some(id.into()),
+            ..NewSession::default()
+        };
+        app.create_session(new).await.unwrap();
+    }
+    let smaller = "[agents.default]\nprovider = \"scripted\"\n";
+    let scene = Scene { store: scene.store.clone(), ..Scene::default() }.config(smaller);
+    let app = scene.start().await;
+    assert!(app.session("a").await.is_err());
+    assert!(app.export_session("a", "json").await.unwrap().contains("\"other\""));
+    let switched = app.switch_agent("a", "default").await.unwrap().session;
+    assert_eq!(switched.agent_id(), Some("default"));
+    app.delete_session("b", None).await.unwrap();
+    assert!(app.load_session("b").await.unwrap().is_none());
+}

@@ -79,6 +79,10 @@ async fn a_file_alone_is_a_message() {
     let (items, _) = scene.provider.requests().pop().unwrap();
     let expected = json!([{"type": "text", "text": "File notes.txt:\nmilk"}]);
     assert_eq!(items[0].get("parts"), Some(&expected));
+    // It belongs to the session now, and goes with it.
+    assert_eq!(host.app().list_assets("s").await.unwrap()[0].id, text);
+    host.app().delete_session("s", None).await.unwrap();
+    assert!(host.app().read_asset(&text).await.is_err());
 }
 
 #[tokio::test] // L-14
@@ -103,7 +107,7 @@ async fn a_large_text_is_only_named() {
     chat_to_end(&host, with_files(chat_with("s", "look", true), &[&id])).await;
     let (items, _) = scene.provider.requests().pop().unwrap();
     let parts = items[0].get("parts").unwrap();
-    assert_eq!(parts[1]["text"], "File long.txt (text/plain, 262145 bytes) is attached.");
+    assert_eq!(parts[0]["text"], "File long.txt (text/plain, 262145 bytes) is attached.");
 }
 
 #[tokio::test] // L-07, L-14, L-19

@@ -230,3 +230,40 @@ async fn hooks_reach_tool_calls_of_requests_that_plugins_send() {
     assert_eq!(log.take(), [r#"guard: c1 read {"n":1}"#]);
     assert_eq!(said(host.app(), "s").await, "hi|outer");
 }
+
+#[tokio::test] // C-65, L-25
+async fn a_critical_plugin_that_cannot_check_a_call_refuses_it() {
+    for (manifest, runs) in [
+        (Manifest::host("guard", "1.0.0"), true),
+        (Manifest::host("guard", "1.0.0").critical(), false),
+    ] {
+        let log = Log::new();
+        let guard = ScriptedHost::with_manifest(manifest)
+            .before_tool_call(|_, _| async { Err(Error::unavailable("no rules")) });
+        let scene = calling(&log).host(guard);
+        let (host, failures) = open_door(&scene).await;
+        chat_to_end(&host, chat_with("s", "go", true)).await;
+        assert_eq!(log.lines().len(), usize::from(runs));
+        let refused = "this call was not allowed: plugin \"guard\" could not check it";
+        assert_eq!(said(host.app(), "s").await.contains(refused), !runs);
+        assert!(failures.text().contains("guard"));
+    }
+}
+
+#[tokio::test] // C-65
+async fn a_person_is_shown_what_would_run() {
+    let log = Log::new();
+    let scene = calling(&log)
+        .host(gate("rewrite", 5, &log, |_| ToolGate::Rewrite(json!({"n": 7}))))
+        .host(gate("ask", 0, &log, |_| ToolGate::Ask("look at it".into())));
+    let (host, _) = open_door(&scene).await;
+    let mut chat = host.chat(chat_with("s", "go", true)).await.unwrap();
+    while let Some(event) = chat.next().await {
+        if let EventKind::ApprovalRequested { call_id, input, .. } = &event.kind {
+            assert_eq!(*input, json!({"n": 7}));
+            let yes = Decision { allow: true, by: "test".into(), ..Decision::default() };
+            host.app().decide(&chat.request_id, call_id, yes).await.unwrap();
+        }
+    }
+    assert_eq!(said(host.app(), "s").await, r#"go||{"n":7}|done"#);
+}

@@ -79,3 +79,54 @@ async fn the_trace_of_a_request_names_every_hook_with_its_time() {
     assert_eq!(models, 2);
     assert_eq!(app.trace("nobody").await.unwrap_err().class(), ErrorClass::NotFound);
 }
+
+#[tokio::test] // I-21, I-24
+async fn an_answer_whose_calls_cannot_be_dealt_with_is_not_kept() {
+    for point in ["permission", "tool_before", "model_response"] {
+        let guard = ScriptedFeature::new("guard")
+            .get_actions(move |_, _| Ok(vec![at(point)]))
+            .execute_action(|_, _| Err(Error::unavailable("no rules")));
+        let scene = Scene::default().tool(echo("read")).feature(guard);
+        scene.provider.reply(ScriptedReply::calls(&[("c1", "read", json!({}))]));
+        let app = scene.start().await;
+        let events = events_of(&app, ask("s", "go")).await;
+        assert!(names(&events).ends_with("request_failed"), "{point}: {}", names(&events));
+        assert_eq!(said(&app, "s").await, "go", "{point}");
+    }
+}
+
+#[tokio::test] // H-09, I-21
+async fn what_was_said_before_a_stop_comes_after_the_lifecycle_of_the_error() {
+    let (log, gate) = (Log::new(), orlop_testkit::Gate::new());
+    let seen = log.clone();
+    let watch = ScriptedFeature::new("watch")
+        .get_actions(|_, _| Ok(vec![at("request_error")]))
+        .execute_action(move |input, _| {
+            seen.add(texts(&input.session));
+            Ok(ActionResult::default())
+        });
+    let scene = Scene::default().feature(watch);
+    scene.provider.reply(ScriptedReply::text(&["Hel", "lo"]).waiting_for(&gate));
+    let app = scene.start().await;
+    let mut handle = app.send_request(ask("s", "go")).await.unwrap();
+    while let Some(event) = handle.next().await {
+        if let EventKind::Partial { .. } = event.kind {
+            handle.cancel("enough").await.unwrap();
+        }
+    }
+    assert_eq!(log.lines(), ["go"]);
+    let session = app.session("s").await.unwrap().session;
+    let last = session.messages().last().unwrap();
+    assert!(session.messages().len() == 2 && last.metadata()["interrupted"] == true);
+}
+
+#[tokio::test] // C-64
+async fn a_section_that_says_so_leaves_its_plugin_out() {
+    let named = || ScriptedFeature::new("extra").get_template(|_, _| Ok("hi".into()));
+    for (section, there) in [("", true), ("[agents.default.extra]\nenabled = false\n", false)] {
+        let scene = Scene::default().feature(named()).config(&format!("{CONFIG}{section}"));
+        let (core, config) = scene.start().await.agent("default").unwrap();
+        let found = core.plugins_for(&config).await.unwrap().features;
+        assert_eq!(found.contains(&"extra".to_owned()), there);
+    }
+}

@@ -74,8 +74,11 @@ pub enum EventKind {
         call_id: String,
         /// The tool.
         name: String,
-        /// The call.
+        /// The call, as the model made it.
         call: Map,
+        /// What it would run with: plugins may have rewritten it.
+        #[serde(default)]
+        input: Value,
         /// Why it is asked.
         reason: String,
         /// What can be answered.

@@ -4,7 +4,7 @@ use serde::Serialize;
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
-/// Logs on stderr: warnings of Orlop itself by default, more with each `-v`; `ORLOP_LOG` sets the
+/// Logs on stderr: errors of Orlop itself by default, more with each `-v`; `ORLOP_LOG` sets the
 /// level by name.
 pub(crate) fn start_logging(verbose: u8) {
     let named = std::env::var("ORLOP_LOG").ok().and_then(|level| level.parse().ok());

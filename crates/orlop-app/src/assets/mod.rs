@@ -36,9 +36,12 @@ pub struct AssetLimits {
     pub types: Option<Vec<String>>,
 }
 
+/// The largest attachment where nobody says otherwise.
+pub const MAX_BYTES: u64 = 64 << 20;
+
 impl Default for AssetLimits {
     fn default() -> Self {
-        Self { max_bytes: 32 << 20, types: None }
+        Self { max_bytes: MAX_BYTES, types: None }
     }
 }
 

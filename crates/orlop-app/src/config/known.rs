@@ -120,7 +120,7 @@ pub(super) static AGENT: LazyLock<Map> = LazyLock::new(|| {
 });
 
 /// The default of `assets.max_bytes`.
-pub(super) const MAX_ASSET_BYTES: u64 = 64 << 20;
+pub(super) const MAX_ASSET_BYTES: u64 = crate::assets::MAX_BYTES;
 
 /// What the URLs of these keys may begin with.
 pub(super) const URL_FORMS: &[(&str, &[&str])] = &[

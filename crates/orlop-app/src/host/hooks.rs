@@ -236,7 +236,8 @@ impl Application {
         texts
     }
 
-    /// Whether a tool call may run, and with what input: rewrites chain, the first refusal wins.
+    /// Whether a tool call may run, and with what input: rewrites chain, the first refusal wins. A
+    /// critical plugin that cannot say refuses.
     pub(crate) async fn gate_tool_call(&self, mut info: ToolCallInfo) -> (ToolGate, Value) {
         let mut gate = ToolGate::Allow;
         for plugin in self.hosts() {
@@ -247,6 +248,10 @@ impl Application {
                 Some(ToolGate::Rewrite(input)) => info.input = input,
                 Some(ToolGate::Ask(reason)) => gate = ToolGate::Ask(reason),
                 Some(ToolGate::Deny(reason)) => return (ToolGate::Deny(reason), info.input),
+                None if plugin.manifest.critical && plugin.manifest.hooks.contains(hook) => {
+                    let reason = format!("plugin \"{}\" could not check it", plugin.name());
+                    return (ToolGate::Deny(reason), info.input);
+                }
                 Some(ToolGate::Allow) | None => {}
             }
         }

@@ -16,7 +16,7 @@ use futures::stream::{BoxStream, StreamExt};
 use hooks::{Inside, Listener};
 use orlop_core::hooks::{Handled, Hook, HostInput, InterceptInput, RequestInfo, RequestKind};
 use orlop_core::types::app_event::{Event, EventKind, SessionState};
-use orlop_core::{CallContext, Config, Error, Map, Message, Result, Value};
+use orlop_core::{CallContext, Error, Map, Message, Result, Value};
 use std::sync::Arc;
 use tracing::Instrument;
 
@@ -217,6 +217,7 @@ impl Host {
                 preface,
             })
             .await?;
+        app.adopt_assets(&request.attachments, &info.session_id).await?;
         let watched = app.request_events(&info.request_id, 0).await;
         let (ender, at_end, inside) = (app.clone(), info.clone(), inside.clone());
         let ended = tokio::spawn(async move {
@@ -265,16 +266,8 @@ fn answered(app: &Application, info: &RequestInfo, handled: Handled, inside: Ins
     }
 }
 
-/// The whole configuration with placeholders replaced where they can be; agents stay as written.
 fn whole_config(app: &Application) -> HostInput {
-    let config = &app.shared.config;
-    let mut values = config.raw();
-    for (name, value) in values.iter_mut().filter(|(name, _)| *name != "agents") {
-        if let Ok(Some(resolved)) = config.section(name) {
-            *value = resolved;
-        }
-    }
-    HostInput { config: Config::new(values) }
+    HostInput { config: app.shared.whole_config() }
 }
 
 async fn stop_first(app: &Application, count: usize) {

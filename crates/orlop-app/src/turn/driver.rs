@@ -34,6 +34,8 @@ pub(crate) struct Driver {
     pub(super) persist: bool,
     pub(super) cancel: CancelToken,
     pub(super) feed: Option<Arc<Feed>>,
+    /// What the model had said when it was stopped.
+    pub(super) interrupted: Option<Message>,
     pub(super) inbox: Option<mpsc::UnboundedReceiver<Control>>,
     /// What was left in the store for this turn and is not dealt with yet.
     pub(super) signals: VecDeque<Control>,
@@ -69,6 +71,7 @@ impl Driver {
             persist,
             cancel: CancelToken::new(),
             feed: None,
+            interrupted: None,
             inbox: None,
             signals: VecDeque::new(),
             next: Next::default(),
@@ -296,6 +299,12 @@ impl Driver {
         // Bookkeeping that fails does not hide the outcome.
         if let Err(error) = self.lifecycle(name, &owned).await {
             tracing::error!(target: "orlop::app", lifecycle = name, %error, "a lifecycle failed after the request was decided");
+        }
+        // The lifecycle saw the last consistent session; what the user saw is kept beside it.
+        if let Some(cut) = self.interrupted.take()
+            && let Err(error) = self.append(cut).await
+        {
+            tracing::warn!(target: "orlop::app", %error, "an interrupted answer could not be kept");
         }
         if self.persist {
             match self.app.prepared_for_saving(self.session.clone()).await {

@@ -57,6 +57,21 @@ impl Driver {
         };
         let before = self.session.native().map_or(0, |native| native.items().len());
         let response = self.stream(options).await?;
+        let (held, first) = (self.session.clone(), self.turn.first_message);
+        let taken = self.take_in(response, before).await;
+        if taken.is_err() {
+            // An answer whose calls cannot be dealt with would be one that no result follows.
+            (self.session, self.turn.first_message) = (held, first);
+        }
+        taken
+    }
+
+    /// The answer becomes part of the session, and its calls are planned.
+    async fn take_in(
+        &mut self,
+        response: Response,
+        before: usize,
+    ) -> Result<(Input, Vec<EventKind>)> {
         let usage = usage_of(&response, before);
         self.turn.first_message = self.moved_by(&response);
         self.session = response.session;
@@ -137,7 +152,7 @@ impl Driver {
                 Err(error) => {
                     if error.is_cancelled() && !said.is_empty() {
                         let cut = Message::assistant(said).with_metadata_entry("interrupted", true);
-                        self.append(cut).await?;
+                        self.interrupted = Some(cut);
                     }
                     return Err(error);
                 }

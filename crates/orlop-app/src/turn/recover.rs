@@ -4,6 +4,7 @@ use super::driver::{Driver, ended};
 use super::machine::{Input, Turn};
 use crate::application::{Application, Step};
 use crate::lock::{SessionLock, Wait};
+use crate::scope::Scope;
 use crate::store::TurnRecord;
 use crate::trace::Tracer;
 use orlop_core::{Error, ErrorClass, Result};
@@ -22,8 +23,22 @@ impl Application {
     /// Finds turns of all tenants that nobody runs any more, and settles or resumes them. Gives
     /// how many there were.
     pub async fn recover(&self, recovery: Recovery) -> Result<usize> {
+        self.recover_where(recovery, |_| true).await
+    }
+
+    /// As [`recover`](Self::recover), for the turns of this handle's tenant and user only.
+    pub async fn recover_own(&self, recovery: Recovery) -> Result<usize> {
+        self.recover_where(recovery, |scope| *scope == self.scope).await
+    }
+
+    async fn recover_where(
+        &self,
+        recovery: Recovery,
+        wanted: impl Fn(&Scope) -> bool,
+    ) -> Result<usize> {
         let mut count = 0;
-        for (scope, record) in self.shared.store.abandoned(1_000).await? {
+        let abandoned = self.shared.store.abandoned(1_000).await?;
+        for (scope, record) in abandoned.into_iter().filter(|(scope, _)| wanted(scope)) {
             let app = self.for_scope(scope).begin();
             match app.recover_turn(record, recovery).await {
                 Ok(true) => count += 1,

@@ -42,7 +42,7 @@ async fn ask(
 ) -> Result<ExitCode, Failure> {
     let app = host.app();
     let begin = async {
-        app.recover(Recovery::Settle).await?;
+        app.recover_own(Recovery::Settle).await?;
         let request = request(app, run, text).await?;
         let files = request.attachments.clone();
         Ok::<_, Failure>((host.chat(request).await?, files))
@@ -242,7 +242,7 @@ async fn follow(
 
 async fn cancel(app: &Application, request_id: &str, printer: &Printer) -> Result<(), Failure> {
     printer.note("cancelling; once more to leave at once");
-    Ok(app.cancel_request(request_id, "the user pressed Ctrl-C").await?)
+    Ok(app.cancel_request(request_id, "the user interrupted it").await?)
 }
 
 /// Asks the person at the terminal.

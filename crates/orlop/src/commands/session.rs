@@ -170,7 +170,7 @@ async fn export(
     let text = match format {
         ExportFormat::Json => app.export_session(id, "json").await?,
         ExportFormat::Markdown => {
-            let session = app.session(id).await?.session;
+            let session = app.stored_session(id).await?;
             let parts = session.messages().iter();
             let parts = parts
                 .map(|message| format!("## {}\n\n{}\n", message.role().as_str(), shown(message)));
