@@ -103,7 +103,7 @@ impl Place {
         let folder = Folder::new(name);
         let model = MockModel::echo().await.unwrap();
         let place = Self { folder, model };
-        place.write("orlop.toml", &place.config());
+        place.write("orlop.toml", place.config());
         place
     }
 
