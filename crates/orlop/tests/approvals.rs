@@ -89,12 +89,23 @@ async fn without_a_terminal_a_flag_decides_and_the_default_is_no() {
         let mut arguments = vec!["run", "--session", session, "go"];
         arguments.extend(flag);
         let done = finish(in_pipes(&place, &arguments).spawn().unwrap()).await;
-        assert_eq!((done.code, done.err.as_str()), (Some(0), ""), "{done:?}");
+        assert_eq!(done.code, Some(0), "{done:?}");
+        // What nobody decided is told.
+        let told = "orlop: rm was not run, because nobody can be asked";
+        assert_eq!(done.err.contains(told), flag.is_none(), "{done:?}");
+        assert_eq!(done.err.lines().count(), usize::from(flag.is_none()), "{done:?}");
         assert!(done.out.ends_with("end\n"), "{done:?}");
         let result = tool_result(&place, session).await;
         assert_eq!(result.contains("removed"), runs, "{flag:?}: {result}");
         // The model hears why.
         assert!(runs || result.contains("approval"), "{flag:?}: {result}");
+    }
+    // Told again, it is not asked again.
+    for again in [false, true] {
+        let arguments = ["run", "--session", "twice", "--request-id", "r1", "go"];
+        let done = finish(in_pipes(&place, &arguments).spawn().unwrap()).await;
+        assert!(done.code == Some(0) && done.out.ends_with("end\n"), "{done:?}");
+        assert_eq!(done.err.is_empty(), again, "{done:?}");
     }
 }
 

@@ -77,7 +77,6 @@ async fn request(app: &Application, run: &Run, text: String) -> Result<ChatReque
     for path in &run.attach {
         attachments.push(attach(app, path).await?);
     }
-    let asks = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     Ok(ChatRequest {
         session_id,
         agent_id: run.agent.clone(),
@@ -88,7 +87,7 @@ async fn request(app: &Application, run: &Run, text: String) -> Result<ChatReque
         request_id: run.request_id.clone(),
         stream: true,
         persist: run.ephemeral.then_some(false),
-        approval: match (run.yes, run.deny || !asks) {
+        approval: match (run.yes, run.deny) {
             (true, _) => Approval::Allow,
             (false, true) => Approval::Deny,
             (false, false) => Approval::Wait,
@@ -202,7 +201,9 @@ async fn follow(
         };
         printer.print(&event)?;
         match &event.kind {
-            EventKind::ApprovalRequested { call_id, name, reason, input, .. } if !cancelled => {
+            EventKind::ApprovalRequested { call_id, name, reason, input, .. }
+                if !cancelled && !is_settled(app, &chat.request_id).await? =>
+            {
                 tokio::select! {
                     decision = decide(name, reason, input) => {
                         app.decide(&chat.request_id, call_id, decision).await?;
@@ -245,8 +246,27 @@ async fn cancel(app: &Application, request_id: &str, printer: &Printer) -> Resul
     Ok(app.cancel_request(request_id, "the user interrupted it").await?)
 }
 
-/// Asks the person at the terminal.
+/// Whether a request is over, and its events are those of before.
+async fn is_settled(app: &Application, request_id: &str) -> Result<bool, Failure> {
+    let turn = app.store().turn(app.scope(), request_id).await?;
+    Ok(turn.is_some_and(|turn| turn.settled))
+}
+
+/// Asks the person at the terminal; where there is none, says no and tells so.
 async fn decide(name: &str, reason: &str, input: &Value) -> Decision {
+    if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
+        output::tell(&format!(
+            "orlop: {} was not run, because nobody can be asked ({}); --yes runs what would ask",
+            plain_line(name),
+            plain_line(reason)
+        ));
+        let reason = "it needs the approval of a person, and none can be asked".to_owned();
+        return Decision {
+            reason: Some(reason),
+            by: "command line".to_owned(),
+            ..Decision::default()
+        };
+    }
     let shown = input.to_string();
     let question = format!(
         "{} ({})\n{}\nRun it? [y/N] ",
