@@ -342,23 +342,9 @@ impl Application {
                 forked_from,
             })
             .await?;
-        app.fork_plugin_states(id, &new_id).await?;
         lock.release().await;
         source_lock.release().await;
         Ok(app.loaded(&agent, fork))
-    }
-
-    /// Gives a fork what the plugins of this application keep with its source.
-    async fn fork_plugin_states(&self, source: &str, fork: &str) -> Result<()> {
-        let store = &self.shared.store;
-        for (_, manifest) in self.shared.plugins.manifests() {
-            let plugin = &manifest.name;
-            if let Some(state) = store.plugin_state(&self.scope, source, plugin).await? {
-                let value = Some(state.value);
-                store.set_plugin_state(&self.scope, fork, plugin, 0, value).await?;
-            }
-        }
-        Ok(())
     }
 
     /// Keeps the messages that `slice` selects and removes the others.

@@ -4,7 +4,7 @@ use crate::database::{Param, Tx, params, to_json};
 use crate::items::{self, Tail};
 use crate::pieces::{Pieces, rewrite};
 use crate::sessions::{self, Content, Record, clean_title, fold_title};
-use crate::{changes, events, leases, turns};
+use crate::{changes, events, leases, plugin_states, turns};
 use orlop_app::Scope;
 use orlop_app::store::{Commit, Committed, NativeWrite, Segment, SessionWrite};
 use orlop_core::{Error, Result};
@@ -88,8 +88,9 @@ fn write_session(
             (record.content.seal, record.content.format) = (seal.clone(), format.clone());
         }
     }
-    if write.from.is_some() {
+    if let Some(source) = &write.from {
         refer_to_source(tx, scope, id, &record)?;
+        plugin_states::copy(tx, scope, source, id)?;
     }
     if let Some(metadata) = &write.metadata {
         record.content.metadata = to_json("metadata of a session", metadata)?;

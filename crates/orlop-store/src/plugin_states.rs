@@ -62,3 +62,13 @@ pub(crate) fn set(
     tx.execute(sql, &params![scope.tenant(), scope.user(), session, plugin, last + 1, text])?;
     Ok(Some(if value.is_some() { last + 1 } else { 0 }))
 }
+
+/// Gives a fork what plugins keep with its source, each beginning at version 1.
+pub(crate) fn copy(tx: &mut dyn Tx, scope: &Scope, source: &str, fork: &str) -> Result<()> {
+    let sql = "INSERT INTO plugin_states (tenant, user_id, session, plugin, version, value) \
+               SELECT tenant, user_id, $4, plugin, 1, value FROM plugin_states \
+               WHERE tenant = $1 AND user_id = $2 AND session = $3 AND value IS NOT NULL \
+               ON CONFLICT (tenant, user_id, session, plugin) \
+               DO UPDATE SET value = excluded.value, version = plugin_states.version + 1";
+    tx.execute(sql, &params![scope.tenant(), scope.user(), source, fork]).map(drop)
+}

@@ -283,7 +283,8 @@ pub struct Numbers {
 pub struct SessionWrite {
     /// The revision the change is made to; 0 creates the session.
     pub expected: u64,
-    /// For a new session: the stored session whose lists [`Segment::Kept`] means.
+    /// For a new session: the stored session whose lists [`Segment::Kept`] means, and whose plugin
+    /// state is copied.
     pub from: Option<String>,
     /// The agent.
     pub agent: Option<String>,

@@ -2,7 +2,7 @@
 
 use crate::place::{Place, on_every_store};
 use crate::steps::*;
-use orlop_app::store::PluginState;
+use orlop_app::store::{PluginState, SessionWrite};
 use orlop_core::ErrorClass::NotFound;
 use orlop_core::Value;
 use serde_json::json;
@@ -57,6 +57,26 @@ async fn plugins_and_sessions_have_their_own(place: &Place) {
     }
 }
 
+async fn a_fork_begins_with_what_its_source_has(place: &Place) {
+    let store = place.open();
+    create(&*store, &ana(), "s", &[]).await;
+    for (plugin, value) in [("p", Some(json!(1))), ("q", Some(json!(2))), ("q", None)] {
+        let state = store.plugin_state(&ana(), "s", plugin).await.unwrap();
+        let version = state.map_or(0, |state| state.version);
+        store.set_plugin_state(&ana(), "s", plugin, version, value).await.unwrap();
+    }
+    let lease = lease(&*store, &ana(), "fork").await;
+    let fork = SessionWrite { from: Some("s".to_owned()), ..write(0, vec![]) };
+    save(&*store, &ana(), &lease, fork).await.unwrap();
+    let state = async |session: &str, plugin: &str| {
+        store.plugin_state(&ana(), session, plugin).await.unwrap().map(|state| state.value)
+    };
+    assert_eq!(state("fork", "p").await, Some(json!(1)));
+    assert_eq!(state("fork", "q").await, None);
+    store.set_plugin_state(&ana(), "fork", "p", 1, Some(json!(9))).await.unwrap().unwrap();
+    assert_eq!(state("s", "p").await, Some(json!(1)));
+}
+
 on_every_store! {
     #[test]
     a_state_is_set_by_whoever_knows_its_version;
@@ -64,4 +84,6 @@ on_every_store! {
     a_version_is_never_used_twice;
     #[test]
     plugins_and_sessions_have_their_own;
+    #[test]
+    a_fork_begins_with_what_its_source_has;
 }
