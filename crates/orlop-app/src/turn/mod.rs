@@ -3,21 +3,22 @@
 //! [`machine`] says what follows from what, [`driver`](self) does it. A turn runs in a task of its
 //! own, so that nobody who listens can hold it up or end it by leaving.
 
+mod control;
 mod driver;
 pub mod machine;
 mod model;
 mod recover;
+mod replay;
 mod tools;
 
 pub use machine::{Outcome, Turn};
 pub use recover::Recovery;
 
 use crate::application::{Application, Step};
-use crate::hub::Feed;
 use crate::lock::{SessionLock, Wait, locked};
 use crate::scope::check_id;
 use crate::sessions::{NewSession, is_stored};
-use crate::store::{EventQuery, TurnWrite};
+use crate::store::TurnWrite;
 use crate::trace::Tracer;
 use driver::Driver;
 use futures::stream::{BoxStream, StreamExt};
@@ -26,9 +27,9 @@ use orlop_core::types::app_event::{Event, EventKind};
 use orlop_core::{
     CancelToken, Config, Error, ErrorClass, Map, Message, Result, Session, Value, lifecycle,
 };
+use replay::until_end;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::sync::mpsc;
 
 /// How many sequence numbers are kept free for fragments at a time.
@@ -329,146 +330,6 @@ impl Application {
             None => Ok(false),
         }
     }
-
-    /// Events of a request with a number above `after`: those that happened, then those that
-    /// happen, to the end of the request.
-    pub async fn request_events(
-        &self,
-        request_id: &str,
-        after: u64,
-    ) -> Result<BoxStream<'static, Arc<Event>>> {
-        check_id("request", request_id)?;
-        if let Some(feed) = self.shared.hub.feed(&self.scope, request_id) {
-            return Ok(until_end(self.stored_then(request_id, after, Some(feed)).await?));
-        }
-        if self.shared.store.turn(&self.scope, request_id).await?.is_none() {
-            return Err(Error::not_found(format!("there is no request \"{request_id}\"")));
-        }
-        Ok(until_end(self.stored_then(request_id, after, None).await?))
-    }
-
-    async fn stored_then(
-        &self,
-        request_id: &str,
-        after: u64,
-        feed: Option<Arc<Feed>>,
-    ) -> Result<BoxStream<'static, Arc<Event>>> {
-        let query =
-            EventQuery { request: Some(request_id.to_owned()), after, ..EventQuery::default() };
-        let mut stored = self.shared.store.events(&self.scope, &query).await?;
-        let ended = stored.last().is_some_and(|event| event.kind.ends_request());
-        // A feed has everything since the turn began in this process, fragments included.
-        if let Some(first) = feed.as_ref().and_then(|feed| feed.first()) {
-            stored.retain(|event| event.seq < first);
-        }
-        let last = stored.last().map_or(after, |event| event.seq);
-        let stored = futures::stream::iter(stored.into_iter().map(Arc::new));
-        Ok(match feed {
-            Some(feed) => stored.chain(feed.read(last)).boxed(),
-            None if ended => stored.boxed(),
-            None => stored.chain(self.polled(request_id, last)).boxed(),
-        })
-    }
-
-    /// Events of a turn that runs in another process, by asking the store again and again until
-    /// the turn is over and everything has been told.
-    fn polled(&self, request_id: &str, after: u64) -> BoxStream<'static, Arc<Event>> {
-        const PAUSE: Duration = Duration::from_millis(250);
-        let (store, scope) = (self.shared.store.clone(), self.scope.clone());
-        let query =
-            EventQuery { request: Some(request_id.to_owned()), after, ..EventQuery::default() };
-        let batches = futures::stream::unfold(query, move |mut query| {
-            let (store, scope) = (store.clone(), scope.clone());
-            async move {
-                let request = query.request.clone().unwrap_or_default();
-                loop {
-                    let over = match store.turn(&scope, &request).await {
-                        Ok(turn) => turn.is_none_or(|turn| turn.settled),
-                        Err(_) => false,
-                    };
-                    match store.events(&scope, &query).await {
-                        Ok(events) if events.is_empty() && over => return None,
-                        Ok(events) if events.is_empty() => tokio::time::sleep(PAUSE).await,
-                        Ok(events) => {
-                            query.after = events.last().map_or(query.after, |event| event.seq);
-                            return Some((events, query));
-                        }
-                        Err(error) => {
-                            tracing::warn!(target: "orlop::app", %error, "events could not be read");
-                            return None;
-                        }
-                    }
-                }
-            }
-        });
-        batches.flat_map(|events| futures::stream::iter(events.into_iter().map(Arc::new))).boxed()
-    }
-
-    /// Cancels a request, wherever it runs. One that is over already stays as it is.
-    pub async fn cancel_request(&self, request_id: &str, reason: &str) -> Result<()> {
-        check_id("request", request_id)?;
-        let key = (self.scope.clone(), request_id.to_owned());
-        if let Some(running) = locked(&self.shared.running).get(&key) {
-            let _ = running.control.send(Control::Cancel(reason.to_owned()));
-            running.cancel.cancel();
-            return Ok(());
-        }
-        let Some(turn) = self.shared.store.turn(&self.scope, request_id).await? else {
-            return Err(Error::not_found(format!("there is no request \"{request_id}\"")));
-        };
-        if turn.settled {
-            return Ok(());
-        }
-        let signal = serde_json::json!({ "signal": "cancel", "reason": reason });
-        self.shared.store.signal(&self.scope, request_id, signal).await
-    }
-
-    /// Decides on a tool call that a turn waits for, wherever it runs.
-    pub async fn decide(&self, request_id: &str, call: &str, decision: Decision) -> Result<()> {
-        check_id("request", request_id)?;
-        let key = (self.scope.clone(), request_id.to_owned());
-        let control = locked(&self.shared.running).get(&key).map(|running| running.control.clone());
-        if let Some(control) = control {
-            let (answer, answered) = tokio::sync::oneshot::channel();
-            let gone = || Error::conflict("the request ended before the decision reached it");
-            control
-                .send(Control::Decide { call: call.to_owned(), decision, answer })
-                .map_err(|_| gone())?;
-            return answered.await.map_err(|_| gone())?;
-        }
-        let turn = self.shared.store.turn(&self.scope, request_id).await?;
-        let waiting = turn.is_some_and(|turn| !turn.settled);
-        if !waiting {
-            return Err(Error::not_found(format!(
-                "request \"{request_id}\" waits for no decision"
-            )));
-        }
-        let signal = serde_json::json!({
-            "signal": "decide", "call": call, "allow": decision.allow, "input": decision.input,
-            "reason": decision.reason, "by": decision.by,
-        });
-        self.shared.store.signal(&self.scope, request_id, signal).await
-    }
-
-    /// The trace of a request: what each hook did.
-    pub async fn trace(&self, request_id: &str) -> Result<Vec<Map>> {
-        check_id("request", request_id)?;
-        if self.shared.store.turn(&self.scope, request_id).await?.is_none() {
-            return Err(Error::not_found(format!("there is no request \"{request_id}\"")));
-        }
-        self.shared.store.trace(&self.scope, request_id).await
-    }
-}
-
-/// Ends a stream of events after the one that ends the request.
-fn until_end(events: BoxStream<'static, Arc<Event>>) -> BoxStream<'static, Arc<Event>> {
-    futures::stream::unfold(Some(events), |events| async move {
-        let mut events = events?;
-        let event = events.next().await?;
-        let rest = (!event.kind.ends_request()).then_some(events);
-        Some((event, rest))
-    })
-    .boxed()
 }
 
 fn max_steps(config: &Config) -> u32 {
