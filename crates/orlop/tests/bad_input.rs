@@ -319,8 +319,25 @@ fn check(case: &Case, done: &Done) {
 async fn try_case(case: &Case) {
     let needs_disk = matches!(case.wrong, Wrong::ReadOnly | Wrong::FullDisk);
     let (place, disk, kept) = place_with_kept(needs_disk).await;
-    if needs_disk && disk.is_none() {
-        return skip(&format!("{:?} on a bad disk", case.arguments), "a disk cannot be mounted");
+    let chmod = |file: u32, folder: u32| {
+        use std::os::unix::fs::PermissionsExt;
+        let set = |path: &Path, mode| {
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+        };
+        set(&place.home(), 0o700);
+        set(&place.database(), file);
+        set(&place.home(), folder);
+    };
+    let mut usable = !needs_disk || disk.is_some();
+    if disk.is_none() && matches!(case.wrong, Wrong::ReadOnly) {
+        // Permissions do as well, where they bind.
+        chmod(0o400, 0o500);
+        usable = std::fs::OpenOptions::new().append(true).open(place.database()).is_err();
+    }
+    if !usable {
+        // One line for the one test, however many cases it has to leave out.
+        static TOLD: std::sync::Once = std::sync::Once::new();
+        return TOLD.call_once(|| skip("cases of bad disks", "a disk cannot be mounted"));
     }
     let (config, database) = (place.path().join("orlop.toml"), place.database());
     let good = std::fs::read(&database).unwrap();
@@ -339,8 +356,8 @@ async fn try_case(case: &Case) {
         }
         Wrong::Database(change) => change(&database),
         Wrong::Instead(bytes) => std::fs::write(&database, bytes).unwrap(),
-        Wrong::ReadOnly => disk.as_ref().unwrap().remount("remount,ro"),
-        Wrong::FullDisk => disk.as_ref().unwrap().fill(),
+        Wrong::ReadOnly => disk.iter().for_each(|disk| disk.remount("remount,ro")),
+        Wrong::FullDisk => disk.iter().for_each(Disk::fill),
     }
     let before = std::fs::read(&database).unwrap();
     let done = match case.wrong {
@@ -364,8 +381,11 @@ async fn try_case(case: &Case) {
             }
             std::fs::write(&database, good).unwrap();
         }
-        Wrong::ReadOnly => disk.as_ref().unwrap().remount("remount,rw"),
-        Wrong::FullDisk => disk.as_ref().unwrap().free(),
+        Wrong::ReadOnly => match &disk {
+            Some(disk) => disk.remount("remount,rw"),
+            None => chmod(0o600, 0o700),
+        },
+        Wrong::FullDisk => disk.iter().for_each(Disk::free),
         Wrong::Nothing | Wrong::SizeLimit => {}
     }
     // Nothing is lost, nothing was done, and everything works again.

@@ -136,6 +136,19 @@ async fn stream_json_is_one_event_a_line_with_one_end() {
     assert_eq!(keys(&told.last().unwrap()["error"]), ["message", "retryable", "type"]);
 }
 
+#[tokio::test] // L-21
+async fn what_a_single_user_does_belongs_to_local_local() {
+    use orlop_app::store::Store;
+    let place = Place::new("local").await;
+    place.run(&["run", "--session", "s", "one"]).await.ok();
+    let store = orlop_store::SqliteStore::open(&place.database()).unwrap();
+    let local = orlop_app::Scope::local();
+    assert_eq!((local.tenant(), local.user()), ("local", "local"));
+    assert!(store.head(&local, "s").await.unwrap().is_some());
+    let other = orlop_app::Scope::new("acme", "ana").unwrap();
+    assert!(store.head(&other, "s").await.unwrap().is_none());
+}
+
 #[tokio::test]
 async fn a_session_is_begun_and_gone_on_with() {
     let place = Place::new("session").await;
