@@ -288,12 +288,11 @@ fn bare_loop(reads: &[Bytes]) -> usize {
 async fn streaming(folder: &Path) {
     let reads = reads();
     let played = reads.clone();
-    let provider = Over::new(OpenAiCompatible::default()).named("scripted").stream_api(
-        move |_, _, _| {
+    let provider =
+        Over::new(OpenAiCompatible::default()).named("scripted").stream_api(move |_, _, _| {
             let steps = events(stream::iter(played.clone().into_iter().map(Ok)));
             Some(steps.map(|step| step.map(Chunk::from)).boxed())
-        },
-    );
+        });
     let plugins = Plugins::new().provider(Arc::new(provider), vec![]);
     let app = application(folder, "streaming.db", plugins).await;
     let (mut bare, mut whole) = (Vec::new(), Vec::new());
@@ -371,8 +370,8 @@ async fn program(folder: &Path) {
     let count = model.requests().len();
     let mut child = command(folder.join("home")).spawn().unwrap();
     model.wait_for_request(count + 1).await;
-    let status =
-        std::fs::read_to_string(format!("/proc/{}/status", child.id().unwrap())).unwrap_or_default();
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id().unwrap()))
+        .unwrap_or_default();
     let memory = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or("?");
     println!("orlop run while it waits for the model: {}", memory.trim());
     gate.open();
