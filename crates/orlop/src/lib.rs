@@ -10,6 +10,7 @@ mod workplace;
 
 use clap::Parser;
 use orlop_app::Plugins;
+use orlop_plugins::SystemMessage;
 use orlop_providers::openai::OpenAiCompatible;
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -17,7 +18,9 @@ use std::sync::Arc;
 
 /// The plugins that ship with Orlop.
 pub fn shipped_plugins() -> Plugins {
-    Plugins::new().provider(Arc::new(OpenAiCompatible::default()), vec![])
+    Plugins::new()
+        .provider(Arc::new(OpenAiCompatible::default()), vec![])
+        .feature(Arc::new(SystemMessage))
 }
 
 /// Runs the command that `arguments` name (the first is the program) with `plugins`.
