@@ -16,7 +16,9 @@ struct Scene {
 impl Scene {
     fn new(answers: usize) -> Self {
         let provider = ScriptedProvider::default();
-        (0..answers).for_each(|_| drop(provider.reply(ScriptedReply::text(&["ok"]))));
+        for _ in 0..answers {
+            provider.reply(ScriptedReply::text(&["ok"]));
+        }
         let mut core = core_with(&provider).unwrap();
         core.register_feature(Arc::new(SystemMessage)).unwrap();
         Self { provider, core }
