@@ -256,13 +256,11 @@ async fn agents_tools_and_models_are_listed() {
     let models = place.run(&["model", "list", "--json"]).await.json();
     assert_eq!((&models[0]["id"], models.as_array().unwrap().len()), (&json!("one"), 2));
     place.run(&["model", "list", "--agent", "none"]).await.fails(4, &["no agent"]);
-    // One that cannot be asked is no failure, and is not passed over in silence.
     let closed = ["--set", "agents.default.base_url=http://127.0.0.1:1/v1"];
     let done = place.run(&[&closed[..], &["model", "list", "--json"]].concat()).await;
-    assert_eq!((done.code, done.out.as_str()), (Some(0), "[]\n"));
-    assert!(done.err.contains("lists no models, or cannot be asked"), "{done:?}");
-    let done = place.run(&[&closed[..], &["-v", "model", "list"]].concat()).await;
-    assert!(done.err.contains("Connection refused"), "{done:?}");
+    done.fails(1, &["Connection refused"]);
+    let done = place.run(&[&closed[..], &["doctor"]].concat()).await;
+    assert!(done.code == Some(1) && done.out.contains("Connection refused"), "{done:?}");
 }
 
 #[tokio::test]

@@ -12,8 +12,8 @@ use crate::config::Config;
 use crate::context::{CallContext, Context};
 use crate::core::Core;
 use crate::hooks::{
-    Extension, Feature, Hook, InitInput, Models, PrepareInput, State, Tool, ToolPolicyInput,
-    ToolSchemasInput,
+    ConfigInput, Extension, Feature, Hook, InitInput, Models, PrepareInput, State, Tool,
+    ToolPolicyInput, ToolSchemasInput,
 };
 use crate::interop::{Interop, Registry};
 use crate::plugin::{Registered, RegisteredProvider};
@@ -99,6 +99,15 @@ impl Core {
             Some(provider) => self.models.get(self, &provider, config).await,
             None => Models::default(),
         })
+    }
+
+    /// Asks the configured provider for its models now, and says why if it cannot tell.
+    pub async fn fetch_models(&self, config: &Config) -> Result<Vec<Map>> {
+        let provider = self.select_provider(config)?.ok_or_else(no_provider)?;
+        let input = ConfigInput { config: config.clone() };
+        let cx = Context::new(self.clone(), config.clone(), Arc::new(CallContext::new("core")));
+        let hook = Hook::GetModels;
+        self.runner.try_call(&provider.provider, hook, |p| p.get_models(&input, &cx)).await
     }
 
     /// Resolves `config`, or remembers having done so.

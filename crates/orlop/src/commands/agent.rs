@@ -127,14 +127,8 @@ pub(super) async fn tools(workplace: Workplace, command: Tool) -> Result<ExitCod
 pub(super) async fn models(workplace: Workplace, command: Model) -> Result<ExitCode, Failure> {
     let Model::List { agent, json } = command;
     let app = workplace.application().await?;
-    let (id, core, config) = agent_of(&app, agent)?;
-    let models = core.models_for(&config).await?;
-    if models.is_empty() {
-        output::tell(&format!(
-            "the server of agent \"{}\" lists no models, or cannot be asked; `orlop -v model list` tells why",
-            orlop_app::ui::plain_line(&id)
-        ));
-    }
+    let (_, core, config) = agent_of(&app, agent)?;
+    let models = core.fetch_models(&config).await?;
     if json {
         return Ok(output::json(&models)?);
     }

@@ -102,12 +102,10 @@ async fn models(
     config: &orlop_core::Config,
 ) -> Result<String, String> {
     let provider = config.text("provider").unwrap_or("none");
-    let models = core.models_for(config).await.map_err(|error| format!("{id}: {error}"))?;
+    let models = core.fetch_models(config).await.map_err(|error| format!("{id}: {error}"))?;
     let model = config.text("model").unwrap_or("-");
     match models.len() {
-        0 => Ok(format!(
-            "{id}: {provider}, model {model}; the server lists no models, or cannot be asked (`orlop -v model list` tells why)"
-        )),
+        0 => Ok(format!("{id}: {provider}, model {model}; the server lists no models")),
         n => Ok(format!("{id}: {provider}, model {model}; {n} models offered")),
     }
 }
