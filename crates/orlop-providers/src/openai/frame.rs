@@ -9,21 +9,33 @@ use std::borrow::Cow;
 pub(super) struct Frame {
     before: String,
     after: String,
+    /// How many frames in a row fitted no chunk.
+    unfit: u32,
 }
+
+/// After so many frames that fitted nothing, only every so manyth chunk is tried: some servers put
+/// something else into each chunk, and should not pay for those that do not.
+const PATIENCE: u32 = 8;
 
 impl Frame {
     /// The text of `data`, if it stands in this frame. Text with escapes is for the parser.
-    pub(super) fn text<'a>(&self, data: &'a str) -> Option<&'a str> {
+    pub(super) fn text<'a>(&mut self, data: &'a str) -> Option<&'a str> {
         if self.after.is_empty() {
             return None;
         }
         let text = data.strip_prefix(&*self.before)?.strip_suffix(&*self.after)?;
+        self.unfit = 0;
         let is_plain = |byte: u8| byte >= 0x20 && byte != b'"' && byte != b'\\';
         text.bytes().all(is_plain).then_some(text)
     }
 
     /// Remembers the frame of `data`, which was read as `chunk`, if it says nothing but its text.
     pub(super) fn learn(&mut self, data: &str, chunk: &Chunk<'_>) {
+        self.unfit = self.unfit.wrapping_add(1);
+        if self.unfit > PATIENCE && !self.unfit.is_multiple_of(PATIENCE * 4) {
+            self.after.clear();
+            return;
+        }
         let Some(text) = only_text(chunk) else { return };
         let start = (text.as_ptr() as usize).wrapping_sub(data.as_ptr() as usize);
         let end = start.wrapping_add(text.len());
@@ -83,7 +95,7 @@ mod tests {
                 r#"{{"id":"x","choices":[{{"index":0,"delta":{{"role":"assistant","content":"{text}"}},"finish_reason":null}}]}}"#
             )
         };
-        let frame = learned(&chunk("a"));
+        let mut frame = learned(&chunk("a"));
         for text in ["b", "", "é", "}}]}", " two words "] {
             assert_eq!(frame.text(&chunk(text)), Some(text));
         }
@@ -113,8 +125,28 @@ mod tests {
     }
 
     #[test]
+    fn where_every_chunk_differs_frames_are_learned_now_and_then() {
+        let chunk = |id: u32, text: &str| {
+            format!(r#"{{"id":{id},"choices":[{{"delta":{{"content":"{text}"}}}}]}}"#)
+        };
+        let mut frame = Frame::default();
+        let mut read = |data: &str| {
+            let known = frame.text(data).is_some();
+            if !known {
+                frame.learn(data, &Chunk::parse(data).unwrap());
+            }
+            known
+        };
+        assert!((0..100).all(|id| !read(&chunk(id, "a"))));
+        // Once the chunks are alike again, that is noticed after a while, and then at once.
+        let parsed = (0..100).take_while(|_| !read(&chunk(7, "b"))).count();
+        assert!(parsed > 0 && parsed <= 33, "{parsed}");
+        assert!(read(&chunk(7, "c")));
+    }
+
+    #[test]
     fn overlapping_ends_are_no_text() {
-        let frame = learned(r#"{"choices":[{"delta":{"content":"a"}}]}"#);
+        let mut frame = learned(r#"{"choices":[{"delta":{"content":"a"}}]}"#);
         assert_eq!(frame.text(r#"{"choices":[{"delta":{"content":"}}]}"#), None);
     }
 }
