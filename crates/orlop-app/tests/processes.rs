@@ -1,0 +1,84 @@
+//! Tools that run processes: a cancelled request ends all of them.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+
+use common::*;
+use orlop_app::config::Vars;
+use orlop_app::*;
+use orlop_core::hooks::{ToolInput, ToolSchemasInput};
+use orlop_core::types::ToolReport;
+use orlop_core::*;
+use orlop_testkit::scripted::*;
+use serde_json::json;
+use std::os::unix::fs::FileTypeExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A tool that runs a shell, which runs another process that holds a pipe open.
+struct Shell(PathBuf);
+
+impl Plugin for Shell {
+    fn manifest(&self) -> Manifest {
+        Manifest::new("shell", "1.0.0").without_models()
+    }
+}
+
+impl Tool for Shell {
+    fn get_tool_schemas<'a>(
+        &'a self,
+        _: &'a ToolSchemasInput,
+        _: &'a Context,
+    ) -> Answer<'a, Vec<Map>> {
+        let schema = json!({"name": "shell", "parameters": {"type": "object"}});
+        Answer::ok(vec![schema.as_object().cloned().unwrap()])
+    }
+    fn execute_tool<'a>(&'a self, _: &'a ToolInput, _: &'a Context) -> Answer<'a, ToolReport> {
+        Answer::later(async {
+            let mut command = tokio::process::Command::new("sh");
+            command.arg("-c").arg("(echo begun; exec sleep 1000) > \"$0\" & wait").arg(&self.0);
+            let path = std::env::var("PATH").unwrap();
+            let env = Vars::from([("PATH".to_owned(), path)]);
+            let output = ProcessGroup::spawn(command, &env)?.output().await?;
+            Ok(ToolReport::ok(String::from_utf8_lossy(&output.stdout).into_owned()))
+        })
+    }
+}
+
+#[tokio::test] // I-21
+async fn a_cancelled_tool_takes_its_processes_with_it() {
+    let pipe = std::env::temp_dir().join(format!("orlop-pipe-{}", std::process::id()));
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success() && std::fs::metadata(&pipe).unwrap().file_type().is_fifo());
+    let mut scene = Scene::default();
+    scene.plugins = scene.plugins.tool(Arc::new(Shell(pipe.clone())));
+    scene.provider.reply(ScriptedReply::calls(&[("c1", "shell", json!({}))]));
+    scene.provider.reply(ScriptedReply::text(&["still here"]));
+    let app = scene.start().await;
+    let mut handle = app.send_request(ask("s", "go")).await.unwrap();
+    // The pipe gives a line once the grandchild runs, and ends when nobody holds it any more.
+    let held = pipe.clone();
+    let (begun, has_begun) = tokio::sync::oneshot::channel();
+    let reading = tokio::task::spawn_blocking(move || {
+        use std::io::{BufRead, BufReader, Read};
+        let mut lines = BufReader::new(std::fs::File::open(held).unwrap());
+        let mut line = String::new();
+        lines.read_line(&mut line).unwrap();
+        begun.send(line).unwrap();
+        lines.read_to_end(&mut Vec::new()).unwrap()
+    });
+    assert_eq!(has_begun.await.unwrap(), "begun\n");
+    handle.cancel("enough").await.unwrap();
+    while handle.next().await.is_some() {}
+    assert_eq!(reading.await.unwrap(), 0);
+    assert!(talk(&app, "s", "and now?").await.ends_with("and now?|still here"));
+    std::fs::remove_file(&pipe).unwrap();
+}
+
+#[tokio::test]
+async fn a_program_that_is_not_there_is_named() {
+    let command = tokio::process::Command::new("no-such-program");
+    let error = ProcessGroup::spawn(command, &Vars::new()).err().unwrap();
+    assert!(error.message().contains("no-such-program cannot be started"), "{error}");
+}
