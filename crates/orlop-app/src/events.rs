@@ -27,7 +27,7 @@ impl Application {
         if kind.is_empty() {
             return Err(Error::bad_argument("an event needs a \"type\", a non-empty string"));
         }
-        if RESERVED.contains(&kind) {
+        if EventKind::TYPES.contains(&kind) {
             return Err(Error::bad_argument(format!(
                 "events of type \"{kind}\" are published by the application itself; choose another name"
             )));
@@ -69,25 +69,6 @@ impl Application {
         .boxed())
     }
 }
-
-/// Types that only the application publishes.
-const RESERVED: &[&str] = &[
-    "request_started",
-    "partial",
-    "tool_call",
-    "tool_partial",
-    "tool_result",
-    "approval_requested",
-    "approval_resolved",
-    "action_result",
-    "final",
-    "request_failed",
-    "request_cancelled",
-    "session_created",
-    "session_updated",
-    "session_deleted",
-    "agent_switched",
-];
 
 struct Following {
     app: Application,

@@ -3,7 +3,7 @@
 use crate::application::{Application, Step};
 use crate::lock::Wait;
 use crate::persist;
-use crate::sessions::{not_found, updated};
+use crate::sessions::updated;
 use crate::store::ChangeNote;
 use orlop_core::{Error, Map, Message, NativeItem, Result, Seq, Session, TriggerSource, Value};
 use serde::Serialize;
@@ -148,12 +148,9 @@ impl Application {
 }
 
 fn not_found_change(session: &str, change: &str) -> Error {
-    match session.is_empty() {
-        true => not_found(session),
-        false => Error::not_found(format!(
-            "session \"{session}\" has no change \"{change}\" that could be undone"
-        )),
-    }
+    Error::not_found(format!(
+        "session \"{session}\" has no change \"{change}\" that could be undone; `orlop session undo {session}` lists those there are"
+    ))
 }
 
 type Lists<T> = (Vec<T>, Vec<T>, Vec<T>);

@@ -4,6 +4,7 @@
 //! started it and stops when it is dropped.
 
 pub mod cassette;
+pub mod chat_stream;
 mod error;
 pub mod fixtures;
 mod gate;

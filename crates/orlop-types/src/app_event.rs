@@ -167,6 +167,25 @@ pub struct SessionState {
 }
 
 impl EventKind {
+    /// Every `type` that the platform itself gives; [`EventKind::Other`] has any other.
+    pub const TYPES: &[&str] = &[
+        "request_started",
+        "partial",
+        "tool_call",
+        "tool_partial",
+        "tool_result",
+        "approval_requested",
+        "approval_resolved",
+        "action_result",
+        "final",
+        "request_failed",
+        "request_cancelled",
+        "session_created",
+        "session_updated",
+        "session_deleted",
+        "agent_switched",
+    ];
+
     /// The value of `type`.
     pub fn name(&self) -> &str {
         match self {
@@ -219,6 +238,8 @@ mod tests {
             let event: Event = serde_json::from_value(value.clone()).unwrap();
             assert_eq!(serde_json::to_value(&event).unwrap(), value);
             assert_eq!(value["type"], event.kind.name());
+            let own = !matches!(event.kind, EventKind::Other(_));
+            assert_eq!(EventKind::TYPES.contains(&event.kind.name()), own);
         }
     }
 

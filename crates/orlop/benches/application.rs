@@ -5,7 +5,6 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use bytes::Bytes;
 use futures::{StreamExt, stream};
 use orlop_app::config::{AppConfig, RuntimeEnv, Vars};
 use orlop_app::{Application, EventKind, NewSession, Plugins, Request, Target};
@@ -14,9 +13,9 @@ use orlop_core::types::ToolReport;
 use orlop_core::*;
 use orlop_providers::openai::{OpenAiCompatible, events};
 use orlop_store::SqliteStore;
+use orlop_testkit::chat_stream::{bare_loop, reads};
 use orlop_testkit::mock_model::{MockModel, Reply};
 use orlop_testkit::scripted::{Over, ScriptedProvider, item};
-use serde::Deserialize;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -238,55 +237,8 @@ async fn forks(folder: &Path) {
     }
 }
 
-/// The events of an answer as servers send them, in network reads of about 4 kB.
-fn reads() -> Vec<Bytes> {
-    let mut text = String::new();
-    for n in 0..CHUNKS {
-        let chunk = json!({
-            "id": "chatcmpl-benchmark", "object": "chat.completion.chunk", "created": 1_760_000_000,
-            "model": "gpt-test", "system_fingerprint": "fp_0123456789",
-            "choices": [{ "index": 0, "delta": { "content": format!(" word{n:04}") }, "logprobs": null, "finish_reason": null }],
-        });
-        text.push_str(&format!("data: {chunk}\n\n"));
-    }
-    text.push_str("data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n");
-    text.into_bytes().chunks(4096).map(Bytes::copy_from_slice).collect()
-}
-
-/// Splits lines and parses each into the smallest struct that holds the text.
-fn bare_loop(reads: &[Bytes]) -> usize {
-    #[derive(Deserialize)]
-    struct BareChunk {
-        choices: Vec<BareChoice>,
-    }
-    #[derive(Deserialize)]
-    struct BareChoice {
-        #[serde(default)]
-        delta: BareDelta,
-    }
-    #[derive(Deserialize, Default)]
-    struct BareDelta {
-        content: Option<String>,
-    }
-    let (mut buffer, mut length) = (Vec::new(), 0);
-    for read in reads {
-        buffer.extend_from_slice(read);
-        let mut at = 0;
-        while let Some(end) = buffer[at..].iter().position(|byte| *byte == b'\n') {
-            let line = &buffer[at..at + end];
-            at += end + 1;
-            let Some(data) = line.strip_prefix(b"data: ") else { continue };
-            let Ok(chunk) = serde_json::from_slice::<BareChunk>(data) else { continue };
-            let text = chunk.choices.first().and_then(|choice| choice.delta.content.as_deref());
-            length += std::hint::black_box(text).map_or(0, str::len);
-        }
-        buffer.drain(..at);
-    }
-    length
-}
-
 async fn streaming(folder: &Path) {
-    let reads = reads();
+    let reads = reads(CHUNKS, false);
     let played = reads.clone();
     let provider =
         Over::new(OpenAiCompatible::default()).named("scripted").stream_api(move |_, _, _| {
