@@ -1,14 +1,22 @@
-//! How Orlop talks to model servers: the HTTP client that providers share, server-sent events,
-//! and OpenAI-compatible chat completions.
+//! How Orlop talks to models: the HTTP client that providers share, what the APIs of model servers
+//! have in common, and one module for each of them.
 //!
-//! Bytes come in through [`http`], become events in [`sse`], and leave [`openai`] as fragments to
-//! show and one finished native item. A provider never sees a session.
+//! Bytes come in through [`http`], become events in [`sse`], and leave a [`wire`] as fragments to
+//! show and finished native items. A provider never sees a session.
 
+pub mod anthropic;
+pub mod catalogue;
 mod executor;
+pub mod extensions;
+pub mod gemini;
 pub mod http;
+pub mod ollama;
 pub mod openai;
+pub mod responses;
+pub mod scripted;
 pub mod secret;
 pub mod sse;
+pub mod wire;
 
 pub use executor::TokioExecutor;
 pub use http::{Answer, Call, HttpClient, HttpSettings};

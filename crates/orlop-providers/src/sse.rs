@@ -3,6 +3,7 @@
 //! The parser holds what was pushed and not yet read, and hands the text of events out borrowed.
 //! It knows the format only; what the data means is for the reader of the events.
 
+use crate::http::Answer;
 use memchr::{memchr, memchr2};
 use orlop_types::{Error, Result};
 use serde::de::IgnoredAny;
@@ -66,6 +67,39 @@ enum Data {
     Line(Range<usize>),
     /// Several lines, or one that something followed; in `joined`.
     Joined,
+}
+
+/// How events stand in a body: bytes in, events out.
+pub trait Framing: Default + Send + Unpin + 'static {
+    /// Whether an answer is one document in place of a stream.
+    fn is_whole(answer: &Answer) -> bool;
+
+    /// Adds the bytes of one network chunk.
+    fn push(&mut self, bytes: &[u8]);
+
+    /// The next complete event, or `None` until more bytes are pushed.
+    fn next_event(&mut self) -> Result<Option<SseEvent<'_>>>;
+
+    /// The last event of a body that ended behind its data, if it is complete.
+    fn finish(&mut self) -> Result<Option<SseEvent<'_>>>;
+}
+
+impl Framing for SseParser {
+    fn is_whole(answer: &Answer) -> bool {
+        answer.is_json()
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        self.push(bytes);
+    }
+
+    fn next_event(&mut self) -> Result<Option<SseEvent<'_>>> {
+        self.next_event()
+    }
+
+    fn finish(&mut self) -> Result<Option<SseEvent<'_>>> {
+        self.finish()
+    }
 }
 
 impl Default for SseParser {

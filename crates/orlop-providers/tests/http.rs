@@ -5,7 +5,8 @@
 use bytes::Bytes;
 use futures::StreamExt;
 use orlop_providers::http::Retries;
-use orlop_providers::openai::{self, Step, request};
+use orlop_providers::openai::{self, request};
+use orlop_providers::wire::{self, Step};
 use orlop_providers::{Call, HttpClient, HttpSettings, Secret};
 use orlop_types::{Error, ErrorClass, Map, NativeItem, Result};
 use serde_json::{Value, json};
@@ -99,7 +100,7 @@ async fn ask(base_url: &str, body: Bytes) -> Result<Vec<Step>> {
         .accept_events()
         .bearer(Secret::new(key()))?;
     let answer = client().send(&call).await?;
-    let steps = openai::steps(answer, call.secret().clone());
+    let steps = wire::steps::<openai::Chat>(answer, call.secret().clone());
     steps.collect::<Vec<_>>().await.into_iter().collect()
 }
 
@@ -218,11 +219,11 @@ async fn an_answer_that_was_not_streamed_is_read_whole() {
     for kind in ["application/json; charset=utf-8", "text/event-stream"] {
         let server = Server::start(vec![answer("200 OK", kind, &body)]).await;
         let steps = ask(&server.base_url, Bytes::from_static(b"{}")).await.unwrap();
-        let [Step::Partial(partial), Step::Final(item)] = steps.as_slice() else {
+        let [Step::Partial(partial), Step::Final(items)] = steps.as_slice() else {
             panic!("{steps:?}")
         };
         assert_eq!(partial.content, "a");
-        assert_eq!(item.wire(), r#"{"role":"assistant","content":"a"}"#);
+        assert_eq!(items[0].wire(), r#"{"role":"assistant","content":"a"}"#);
     }
     let says = json!({"error": {"message": format!("no {}", key()), "code": 503}}).to_string();
     let (error, tries) = failure(vec![answer("200 OK", "application/json", &says)]).await;

@@ -93,7 +93,7 @@ async fn the_fragments_of_a_text_are_the_text() {
         message.to_json()["metadata"],
         json!({
             "finish_reason": "stop", "model": "m", "native_indices": [1],
-            "usage": { "prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10 },
+            "usage": { "input_tokens": 7, "output_tokens": 3, "total_tokens": 10 },
         })
     );
     assert_eq!(texts(&response.session), "hi|Hello, wörld");

@@ -6,8 +6,9 @@ use bytes::Bytes;
 use futures::executor::block_on;
 use futures::{StreamExt, stream};
 use orlop_providers::http::message_in;
+use orlop_providers::openai;
 use orlop_providers::openai::convert::from_native;
-use orlop_providers::openai::{self, Step};
+use orlop_providers::wire::Step;
 use orlop_types::{Error, NativeItem, Value};
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -96,7 +97,7 @@ fn read(body: &[u8]) -> Read {
                     held.1.push_str(&piece("arguments"));
                 }
             }
-            Ok(Step::Final(item)) => end = Some(Ok(item)),
+            Ok(Step::Final(mut items)) => end = Some(Ok(items.remove(0))),
             Err(error) => end = Some(Err(error)),
         }
     }

@@ -4,10 +4,11 @@
 //! counts and the reason to stop are kept beside the message and never sent.
 
 use super::content::{Content, Shown};
-use super::failure;
-use super::merge::{Strings, add, add_raw};
 use super::tool_calls::{Calls, Function};
-use super::wire::{Choice, Chunk, Delta, Text, Unknown};
+use super::wire::{Choice, Chunk, Delta};
+use crate::wire::json::{Text, Unknown};
+use crate::wire::merge::{Strings, add, add_raw};
+use crate::wire::{Facts, Finish, Usage, failure};
 use orlop_types::{Map, NativeItem, Partial, Result, Value};
 use std::mem::take;
 
@@ -34,7 +35,7 @@ pub struct Assembler {
     calls: Calls,
     function_call: Option<Function>,
     unknown: Map,
-    facts: Facts,
+    told: Told,
     /// Whether any chunk had a choice.
     begun: bool,
 }
@@ -42,10 +43,10 @@ pub struct Assembler {
 impl Assembler {
     /// Adds a chunk and gives what to show of it; the texts are taken out of the chunk.
     pub fn push(&mut self, chunk: &mut Chunk<'_>) -> Result<Partial> {
-        self.facts.learn(chunk);
+        self.told.learn(chunk);
         let Some(choice) = &mut chunk.choice else { return Ok(Partial::default()) };
         self.begun = true;
-        self.facts.learn_choice(choice)?;
+        self.told.learn_choice(choice)?;
         match (&mut choice.delta, choice.message) {
             (Some(delta), _) => self.push_delta(delta),
             (None, Some(message)) => match Delta::parse(message.get()) {
@@ -64,7 +65,7 @@ impl Assembler {
 
     /// Why the model stopped, once it did.
     pub fn finish_reason(&self) -> Option<&str> {
-        self.facts.finish_reason.as_deref()
+        self.told.finish_reason.as_deref()
     }
 
     fn push_delta(&mut self, delta: &mut Delta<'_>) -> Result<Partial> {
@@ -150,7 +151,7 @@ impl Assembler {
             message.insert("function_call".to_owned(), call.into_json().into());
         }
         message.extend(self.unknown);
-        Ok(self.facts.finish(NativeItem::from(message)))
+        Ok(self.told.beside(NativeItem::from(message)))
     }
 }
 
@@ -177,9 +178,9 @@ fn append(
     }
 }
 
-/// What an answer says beside the message.
+/// What the chunks say beside the message.
 #[derive(Debug, Default)]
-struct Facts {
+struct Told {
     finish_reason: Option<String>,
     model: Option<String>,
     /// JSON text; the last one counts.
@@ -188,7 +189,7 @@ struct Facts {
     choice: Map,
 }
 
-impl Facts {
+impl Told {
     fn learn(&mut self, chunk: &Chunk<'_>) {
         if let (None, Some(model)) = (&self.model, chunk.model.filled()) {
             self.model = Some(model.to_owned());
@@ -211,20 +212,47 @@ impl Facts {
     }
 
     /// The message with these facts beside it.
-    fn finish(self, item: NativeItem) -> Finished {
+    fn beside(self, item: NativeItem) -> Finished {
         let usage: Option<Map> = serde_json::from_str(&self.usage).ok();
-        let mut metadata = Map::new();
-        let mut remember = |key: &str, value: Option<Value>| {
-            if let Some(value) = value {
-                metadata.insert(key.to_owned(), value);
-            }
+        let mut others = Map::new();
+        if !self.choice.is_empty() {
+            others.insert("choice".to_owned(), self.choice.into());
+        }
+        let facts = Facts {
+            finish: self.finish_reason.as_deref().map(finish),
+            native_finish: self.finish_reason.clone(),
+            model: self.model,
+            usage: usage.as_ref().map(counts),
+            native_usage: usage.clone(),
+            others,
+            ..Facts::default()
         };
-        remember("finish_reason", self.finish_reason.clone().map(Value::from));
-        remember("model", self.model.map(Value::from));
-        remember("usage", usage.clone().map(Value::from));
-        remember("choice", (!self.choice.is_empty()).then(|| self.choice.into()));
-        let item = item.with_metadata(metadata);
-        Finished { item, usage, finish_reason: self.finish_reason }
+        Finished { item: facts.beside(item), usage, finish_reason: self.finish_reason }
+    }
+}
+
+fn finish(reason: &str) -> Finish {
+    match reason {
+        "length" | "model_length" | "max_tokens" => Finish::Length,
+        "tool_calls" | "function_call" | "tool_use" => Finish::ToolCalls,
+        "content_filter" | "safety" => Finish::ContentFilter,
+        "error" => Finish::Error,
+        _ => Finish::Stop,
+    }
+}
+
+fn counts(usage: &Map) -> Usage {
+    let count = |fields: &Map, key: &str| fields.get(key).and_then(Value::as_u64);
+    let detail = |group: &str, key: &str| count(usage.get(group)?.as_object()?, key);
+    let either = |first: &str, second: &str| count(usage, first).or_else(|| count(usage, second));
+    Usage {
+        input: either("prompt_tokens", "input_tokens").unwrap_or_default(),
+        output: either("completion_tokens", "output_tokens").unwrap_or_default(),
+        // DeepSeek counts them at the top.
+        cache_read: detail("prompt_tokens_details", "cached_tokens")
+            .or_else(|| count(usage, "prompt_cache_hit_tokens")),
+        cache_write: detail("prompt_tokens_details", "cache_write_tokens"),
+        reasoning: detail("completion_tokens_details", "reasoning_tokens"),
     }
 }
 
@@ -235,12 +263,12 @@ pub fn completion(body: &str) -> Result<Finished> {
     if chunk.is_error() {
         return Err(failure::reported(body));
     }
-    let mut facts = Facts::default();
-    facts.learn(&chunk);
+    let mut told = Told::default();
+    told.learn(&chunk);
     let Some(choice) = &chunk.choice else { return Err(failure::no_choice(Some(body))) };
-    facts.learn_choice(choice)?;
+    told.learn_choice(choice)?;
     match choice.message.map(|message| NativeItem::from_text(message.get())) {
-        Some(Ok(item)) if item.is_object() => Ok(facts.finish(item)),
+        Some(Ok(item)) if item.is_object() => Ok(told.beside(item)),
         Some(Err(error)) => Err(failure::unreadable("a message", body, &error)),
         _ => Err(failure::no_choice(Some(body))),
     }
@@ -398,7 +426,7 @@ mod tests {
             {"delta":{"function_call":{"arguments":"}"}},"finish_reason":"function_call"}
             "#,
             expect![[
-                r#"{"role":"assistant","content":null,"function_call":{"name":"f","arguments":"{}"}} + {"finish_reason": String("function_call")}"#
+                r#"{"role":"assistant","content":null,"function_call":{"name":"f","arguments":"{}"}} + {"finish_reason": String("tool_calls"), "native_finish_reason": String("function_call")}"#
             ]],
         );
     }
@@ -439,7 +467,7 @@ mod tests {
         check_completion(
             r#"{"model":"m", "choices": [{"index": 0, "message": {"role":"assistant", "content":"\u00e9", "x": 1.0, "_metadata": {"usage": 1}}, "finish_reason": "stop", "logprobs": null}], "usage": {"total_tokens": 3}}"#,
             expect![[
-                r#"{"role":"assistant","content":"\u00e9","x":1.0} + {"finish_reason": String("stop"), "model": String("m"), "usage": Object {"total_tokens": Number(3)}}"#
+                r#"{"role":"assistant","content":"\u00e9","x":1.0} + {"finish_reason": String("stop"), "model": String("m"), "usage": Object {"input_tokens": Number(0), "output_tokens": Number(0), "total_tokens": Number(0)}, "native_usage": Object {"total_tokens": Number(3)}}"#
             ]],
         );
     }
@@ -473,13 +501,13 @@ mod tests {
         check_completion(
             "<html>",
             expect![[r#"
-            provider: the model server sent an answer that is no JSON (expected value at line 1 column 1): "<html>"; check that "base_url" leads to an OpenAI-compatible server
+            provider: the model server sent an answer that is no JSON (expected value at line 1 column 1): "<html>"; check that "base_url" leads to a server for this provider
             retryable false status None body Some("<html>")"#]],
         );
         check_completion(
             "[]",
             expect![[r#"
-                provider: the model server sent an answer that has an unexpected shape (invalid type: sequence, expected a chunk at line 1 column 0): "[]"; check that "base_url" leads to an OpenAI-compatible server
+                provider: the model server sent an answer that has an unexpected shape (invalid type: sequence, expected a chunk at line 1 column 0): "[]"; check that "base_url" leads to a server for this provider
                 retryable false status None body Some("[]")"#]],
         );
     }

@@ -1,6 +1,6 @@
 //! The content of a message while it arrives: text, or a list of parts once a part has come.
 
-use super::wire::Text;
+use crate::wire::json::Text;
 use orlop_types::Value;
 use serde_json::json;
 

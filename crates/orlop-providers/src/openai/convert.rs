@@ -1,15 +1,10 @@
 //! Between the neutral transcript and the message objects of the API. Pure, in both directions.
 
 use super::content::text_in;
-use orlop_types::message::TOOL_RESULT;
+use crate::wire::facts::{recall, recall_result, remember, remember_result};
+use crate::wire::parts::{Media, Part, Source, content_parts};
 use orlop_types::{Map, Message, NativeItem, Role, Value};
 use serde_json::json;
-
-/// What a message knows of an answer that does not go to the server; kept beside the item.
-const REMEMBERED: [&str; 4] = ["finish_reason", "model", "usage", "reasoning"];
-
-/// What a tool message is known by beside its text.
-const REMEMBERED_OF_TOOLS: [&str; 3] = ["tool_name", "tool_plugin", "display"];
 
 /// The messages as the API takes them, one item each.
 ///
@@ -21,11 +16,11 @@ pub fn to_native(messages: &[Message]) -> Vec<NativeItem> {
 
 fn native(message: &Message) -> NativeItem {
     let mut fields = Map::new();
-    let mut internal = Map::new();
     fields.insert("role".to_owned(), message.role().as_str().into());
     match message.role() {
         Role::System | Role::User => {
             fields.insert("content".to_owned(), content(message.content(), message));
+            NativeItem::from(fields)
         }
         Role::Assistant => {
             let calls: Vec<Value> = message
@@ -42,7 +37,7 @@ fn native(message: &Message) -> NativeItem {
             if !calls.is_empty() {
                 fields.insert("tool_calls".to_owned(), calls.into());
             }
-            remember(message, &REMEMBERED, &mut internal);
+            remember(message, NativeItem::from(fields))
         }
         Role::Tool => {
             if let Some(id) = message.metadata().get("tool_call_id").filter(|id| id.is_string()) {
@@ -51,20 +46,7 @@ fn native(message: &Message) -> NativeItem {
             let text = message.tool_result().and_then(|result| result.get("text"));
             let text = text.filter(|text| text.is_string()).unwrap_or(message.content());
             fields.insert("content".to_owned(), content(text, message));
-            remember(message, &REMEMBERED_OF_TOOLS, &mut internal);
-            if let Some(result) = message.tool_result() {
-                internal.insert(TOOL_RESULT.to_owned(), Value::Object(result.clone()));
-            }
-        }
-    }
-    let item = NativeItem::from(fields);
-    if internal.is_empty() { item } else { item.with_metadata(internal) }
-}
-
-fn remember(message: &Message, keys: &[&str], internal: &mut Map) {
-    for key in keys {
-        if let Some(value) = message.metadata().get(*key).filter(|value| !value.is_null()) {
-            internal.insert((*key).to_owned(), value.clone());
+            remember_result(message, NativeItem::from(fields))
         }
     }
 }
@@ -77,50 +59,40 @@ fn is_native_call(call: &Map) -> bool {
 
 /// Text alone stays a string; with parts it becomes the first of them.
 fn content(content: &Value, message: &Message) -> Value {
-    let mut parts = match content {
-        Value::Array(items) if !items.is_empty() && items.iter().all(is_part) => {
-            items.iter().filter_map(Value::as_object).map(part).collect()
-        }
-        Value::String(text) if message.multipart_content().is_empty() => {
-            return text.as_str().into();
-        }
-        Value::String(text) if text.is_empty() => Vec::new(),
-        Value::String(text) => vec![json!({"type": "text", "text": text})],
-        Value::Null => Vec::new(),
-        other => vec![json!({"type": "text", "text": other.to_string()})],
-    };
-    parts.extend(message.multipart_content().iter().map(part));
+    let parts = content_parts(content, message);
     match parts.as_slice() {
         [] => "".into(),
-        // Numbers and objects as content are text to a model, and text alone needs no list.
-        [only] if !content.is_array() && message.multipart_content().is_empty() => {
-            only["text"].clone()
+        [Part::Text(text)] if !content.is_array() && message.multipart_content().is_empty() => {
+            text.as_str().into()
         }
-        _ => parts.into(),
+        _ => parts.iter().map(part).collect(),
     }
 }
 
-fn is_part(value: &Value) -> bool {
-    value.get("type").is_some_and(Value::is_string)
-}
-
-fn part(part: &Map) -> Value {
-    let field = |key: &str| part.get(key).and_then(Value::as_str);
-    if field("type") != Some("image") {
-        return Value::Object(part.clone());
-    }
-    let url = match (field("url"), field("data")) {
-        (Some(url), _) => url.to_owned(),
-        (None, Some(data)) => {
-            format!("data:{};base64,{data}", field("media_type").unwrap_or("image/png"))
+fn part(part: &Part) -> Value {
+    match part {
+        Part::Text(text) => json!({"type": "text", "text": text}),
+        Part::Image(image) => {
+            let mut fields = json!({"url": image.url("image/png")});
+            if let Some(detail) = &image.detail {
+                fields["detail"] = detail.as_str().into();
+            }
+            json!({"type": "image_url", "image_url": fields})
         }
-        (None, None) => return Value::Object(part.clone()),
-    };
-    let mut image = json!({"url": url});
-    if let Some(detail) = field("detail") {
-        image["detail"] = detail.into();
+        Part::Audio(Media { source: Source::Data(data), media_type, .. }) => {
+            let kind = media_type.as_deref().unwrap_or("audio/wav");
+            let format = kind.rsplit('/').next().unwrap_or(kind);
+            json!({"type": "input_audio", "input_audio": {"data": data, "format": format}})
+        }
+        Part::Audio(file) | Part::File(file) => {
+            let mut fields = json!({"file_data": file.url("application/octet-stream")});
+            if let Some(name) = &file.name {
+                fields["filename"] = name.as_str().into();
+            }
+            json!({"type": "file", "file": fields})
+        }
+        Part::Other(part) => Value::Object(part.clone()),
     }
-    json!({"type": "image_url", "image_url": image})
 }
 
 /// The messages that the items amount to, each with the positions of the items it stems from.
@@ -152,7 +124,7 @@ fn message(item: &NativeItem) -> Option<Message> {
         _ => return None,
     };
     let Split { mut text, thinking, parts } = split(item.get("content").unwrap_or(&Value::Null));
-    let mut metadata = Map::new();
+    let (mut metadata, mut result) = (Map::new(), None);
     match role {
         Role::Assistant => {
             let calls = item.get("tool_calls").and_then(Value::as_array);
@@ -165,29 +137,21 @@ fn message(item: &NativeItem) -> Option<Message> {
             if let Some(reasoning) = reasoning(item).or(thinking) {
                 metadata.insert("reasoning".to_owned(), reasoning.into());
             }
-            recall(item, &REMEMBERED, &mut metadata);
+            recall(item, &mut metadata);
         }
         Role::Tool => {
             if let Some(id) = item.get("tool_call_id").filter(|id| !id.is_null()) {
                 metadata.insert("tool_call_id".to_owned(), id.clone());
             }
-            recall(item, &REMEMBERED_OF_TOOLS, &mut metadata);
+            result = recall_result(item, &mut metadata);
         }
         Role::System | Role::User => {}
     }
     let message = Message::new(role, text).with_metadata(metadata).with_multipart_content(parts);
-    Some(match item.metadata().get(TOOL_RESULT) {
-        Some(Value::Object(result)) => message.with_tool_result(result.clone()),
-        _ => message,
+    Some(match result {
+        Some(result) => message.with_tool_result(result),
+        None => message,
     })
-}
-
-fn recall(item: &NativeItem, keys: &[&str], metadata: &mut Map) {
-    for key in keys {
-        if let Some(value) = item.metadata().get(*key) {
-            metadata.entry((*key).to_owned()).or_insert_with(|| value.clone());
-        }
-    }
 }
 
 /// Content, sorted.

@@ -8,10 +8,6 @@
 pub mod assemble;
 mod content;
 pub mod convert;
-mod failure;
-mod frame;
-mod merge;
-pub mod models;
 mod provider;
 pub mod request;
 pub mod stream;
@@ -19,5 +15,5 @@ mod tool_calls;
 pub mod wire;
 
 pub use assemble::{Assembler, Finished, completion};
-pub use provider::{NAME, OpenAiCompatible};
-pub use stream::{Events, Step, events, steps};
+pub use provider::{Chat, NAME, OpenAiCompatible};
+pub use stream::{ChatReader, events};

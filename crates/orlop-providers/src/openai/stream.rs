@@ -1,239 +1,79 @@
-//! A streamed answer: bytes in, fragments to show and one finished item out.
+//! The events of a streamed chat completion.
 
-use super::assemble::{Assembler, completion, shown};
-use super::failure;
-use super::frame::Frame;
+use super::assemble::Assembler;
 use super::wire::Chunk;
-use crate::http::Answer;
-use crate::secret::Secret;
 use crate::sse::{DONE, SseEvent, SseParser};
+use crate::wire::frame::Frame;
+use crate::wire::{Events, Meaning, Reader, failure};
 use bytes::Bytes;
-use futures::{FutureExt, Stream, StreamExt, stream};
-use orlop_types::{Error, NativeItem, Partial, Result};
-use std::fmt;
-use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use futures::Stream;
+use orlop_types::{NativeItem, Result};
 
-/// How many chunks behind the end are taken off a connection, so that it can be used again.
-const LEFTOVERS: usize = 4;
-
-/// One step of an answer.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Step {
-    /// A fragment to show.
-    Partial(Partial),
-    /// The finished message; nothing follows.
-    Final(NativeItem),
+/// Reads the events of one chat completion.
+#[derive(Debug, Default)]
+pub struct ChatReader {
+    assembler: Assembler,
+    frame: Frame,
 }
 
 /// Reads the events of a streamed chat completion from the chunks of its body.
-///
-/// The stream ends after [`Step::Final`] or after an error. A body that ends, or breaks, before
-/// the model said why it stopped is an error; after that only token counts can be lost.
-pub fn events<B>(body: B) -> Events<B>
+pub fn events<B>(body: B) -> Events<ChatReader, B>
 where
     B: Stream<Item = Result<Bytes>> + Unpin,
 {
-    Events {
-        body,
-        parser: SseParser::new(),
-        assembler: Assembler::default(),
-        frame: Frame::default(),
-        stage: Stage::Reading,
-        secret: Secret::none(),
-    }
+    crate::wire::events(body)
 }
 
-/// The steps of an answer, whether the server streamed it or sent it whole.
-pub fn steps(answer: Answer, secret: Secret) -> impl Stream<Item = Result<Step>> + Send + Unpin {
-    if !answer.is_json() {
-        return events(answer.into_body()).with_secret(secret).left_stream();
-    }
-    let steps = whole(answer).map(move |steps| match steps {
-        Ok(steps) => stream::iter(steps.into_iter().map(Ok).collect::<Vec<_>>()),
-        Err(error) => stream::iter(vec![Err(secret.mask_error(error))]),
-    });
-    Box::pin(steps.flatten_stream()).right_stream()
-}
+impl Reader for ChatReader {
+    type Framing = SseParser;
 
-async fn whole(answer: Answer) -> Result<Vec<Step>> {
-    let item = completion(&answer.text().await?)?.item;
-    let partial = Some(shown(&item)).filter(|partial| !partial.is_empty());
-    Ok(partial.map(Step::Partial).into_iter().chain([Step::Final(item)]).collect())
-}
-
-/// See [`events`].
-pub struct Events<B> {
-    body: B,
-    parser: SseParser,
-    assembler: Assembler,
-    frame: Frame,
-    stage: Stage,
-    secret: Secret,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Stage {
-    Reading,
-    /// The body is over; an event without the empty line behind it may be left.
-    BodyEnded,
-    /// Everything was read; the message is due.
-    Complete,
-    /// The message was handed out; the body may have an end left to read.
-    Delivered,
-    Ended,
-}
-
-/// What one event means.
-enum Meaning {
-    Show(Partial),
-    Nothing,
-    Done,
-}
-
-impl<B> Events<B> {
-    /// With the key masked in errors that repeat what the server sent.
-    pub fn with_secret(mut self, secret: Secret) -> Self {
-        self.secret = secret;
-        self
-    }
-
-    /// The next fragment among the bytes that are here; `None` when they are used up.
-    fn next_fragment(&mut self) -> Result<Option<Partial>> {
-        while let Some(event) = self.parser.next_event()? {
-            match understand(event, &mut self.assembler, &mut self.frame)? {
-                Meaning::Show(partial) => return Ok(Some(partial)),
-                Meaning::Nothing => {}
-                Meaning::Done => {
-                    self.stage = Stage::Complete;
-                    break;
-                }
-            }
+    fn read(&mut self, event: SseEvent<'_>) -> Result<Meaning> {
+        let data = event.data;
+        if let (None, Some(text)) = (event.event, self.frame.text(data)) {
+            return Ok(self.assembler.push_text(text).into());
         }
-        Ok(None)
-    }
-
-    /// The fragment of an event that the end of the body cut off behind its data.
-    fn last_fragment(&mut self) -> Result<Option<Partial>> {
-        self.stage = Stage::Complete;
-        let Some(event) = self.parser.finish()? else { return self.check_end() };
-        match understand(event, &mut self.assembler, &mut self.frame)? {
-            Meaning::Done => Ok(None),
-            Meaning::Show(partial) => self.check_end().map(|_| Some(partial)),
-            Meaning::Nothing => self.check_end(),
+        if data == DONE {
+            return Ok(Meaning::Done);
         }
-    }
-
-    /// An end without `[DONE]` is one if the model said why it stopped.
-    fn check_end(&self) -> Result<Option<Partial>> {
-        match self.assembler.finish_reason() {
-            Some(_) => Ok(None),
-            None => Err(failure::ended_early()),
+        if data.trim().is_empty() {
+            return Ok(Meaning::Nothing);
         }
-    }
-
-    fn deliver(&mut self) -> Result<NativeItem> {
-        self.stage = Stage::Delivered;
-        std::mem::take(&mut self.assembler).finish().map(|finished| finished.item)
-    }
-
-    fn fail(&mut self, error: Error) -> Poll<Option<Result<Step>>> {
-        self.stage = Stage::Ended;
-        Poll::Ready(Some(Err(self.secret.mask_error(error))))
-    }
-}
-
-impl<B> fmt::Debug for Events<B> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Events").field("stage", &self.stage).finish_non_exhaustive()
-    }
-}
-
-impl<B: Stream<Item = Result<Bytes>> + Unpin> Stream for Events<B> {
-    type Item = Result<Step>;
-
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let this = &mut *self;
-        loop {
-            let fragment = match this.stage {
-                Stage::Reading => this.next_fragment(),
-                Stage::BodyEnded => this.last_fragment(),
-                Stage::Complete => {
-                    return match this.deliver() {
-                        Ok(item) => Poll::Ready(Some(Ok(Step::Final(item)))),
-                        Err(error) => this.fail(error),
-                    };
-                }
-                Stage::Delivered => {
-                    this.stage = Stage::Ended;
-                    for _ in 0..LEFTOVERS {
-                        let Poll::Ready(Some(Ok(_))) = this.body.poll_next_unpin(cx) else { break };
-                    }
-                    return Poll::Ready(None);
-                }
-                Stage::Ended => return Poll::Ready(None),
-            };
-            match fragment {
-                Ok(Some(partial)) => return Poll::Ready(Some(Ok(Step::Partial(partial)))),
-                Ok(None) if this.stage != Stage::Reading => continue,
-                Ok(None) => {}
-                Err(error) => return this.fail(error),
-            }
-            match ready!(this.body.poll_next_unpin(cx)) {
-                Some(Ok(bytes)) => this.parser.push(&bytes),
-                None => this.stage = Stage::BodyEnded,
-                // The message is complete; what broke could only have told its cost.
-                Some(Err(_)) if this.assembler.finish_reason().is_some() => {
-                    this.stage = Stage::Complete;
-                }
-                Some(Err(error)) => return this.fail(error),
-            }
+        if event.event == Some("error") {
+            return Err(failure::reported(data));
         }
+        let mut chunk =
+            Chunk::parse(data).map_err(|error| failure::unreadable("a data line", data, &error))?;
+        if chunk.is_error() {
+            return Err(failure::reported(data));
+        }
+        self.frame.learn(data, chunk.only_text());
+        self.assembler.push(&mut chunk).map(Meaning::from)
     }
-}
 
-fn understand(
-    event: SseEvent<'_>,
-    assembler: &mut Assembler,
-    frame: &mut Frame,
-) -> Result<Meaning> {
-    let data = event.data;
-    let show = |partial: Partial| match partial.is_empty() {
-        true => Meaning::Nothing,
-        false => Meaning::Show(partial),
-    };
-    if let (None, Some(text)) = (event.event, frame.text(data)) {
-        return Ok(show(assembler.push_text(text)));
+    fn is_complete(&self) -> bool {
+        self.assembler.finish_reason().is_some()
     }
-    if data == DONE {
-        return Ok(Meaning::Done);
+
+    fn finish(self) -> Result<Vec<NativeItem>> {
+        Ok(vec![self.assembler.finish()?.item])
     }
-    if data.trim().is_empty() {
-        return Ok(Meaning::Nothing);
-    }
-    if event.event == Some("error") {
-        return Err(failure::reported(data));
-    }
-    let mut chunk =
-        Chunk::parse(data).map_err(|error| failure::unreadable("a data line", data, &error))?;
-    if chunk.is_error() {
-        return Err(failure::reported(data));
-    }
-    frame.learn(data, &chunk);
-    assembler.push(&mut chunk).map(show)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::secret::Secret;
+    use crate::wire::Step;
     use expect_test::{Expect, expect};
     use futures::executor::block_on;
+    use futures::{StreamExt, stream};
+    use orlop_types::Error;
     use proptest::prelude::*;
 
     fn render(step: &Result<Step>) -> String {
         match step {
             Ok(Step::Partial(partial)) => serde_json::to_string(partial).unwrap(),
-            Ok(Step::Final(item)) => format!("final {item:?}"),
+            Ok(Step::Final(items)) => format!("final {:?}", items[0]),
             Err(error) => {
                 let body = error.provider_body().map(|body| format!(" body {body}"));
                 let body = body.unwrap_or_default();
@@ -276,7 +116,7 @@ data: [DONE]
             expect![[r#"
                 {"role":"assistant","content":"He"}
                 {"role":"assistant","content":"y"}
-                final {"role":"assistant","content":"Hey"} + {"finish_reason": String("stop"), "model": String("m"), "usage": Object {"total_tokens": Number(7)}}"#]],
+                final {"role":"assistant","content":"Hey"} + {"finish_reason": String("stop"), "model": String("m"), "usage": Object {"input_tokens": Number(0), "output_tokens": Number(0), "total_tokens": Number(0)}, "native_usage": Object {"total_tokens": Number(7)}}"#]],
         );
     }
 
@@ -331,19 +171,19 @@ data: [DONE]
         check(
             "data: {\"choices\":[}\n\n",
             expect![[
-                r#"provider: the model server sent a data line that is no JSON (expected value at line 1 column 13): "{\"choices\":[}"; check that "base_url" leads to an OpenAI-compatible server (retryable false) body {"choices":[}"#
+                r#"provider: the model server sent a data line that is no JSON (expected value at line 1 column 13): "{\"choices\":[}"; check that "base_url" leads to a server for this provider (retryable false) body {"choices":[}"#
             ]],
         );
         check(
             "data: <html>key</html>\n\n",
             expect![[
-                r#"provider: the model server sent a data line that is no JSON (expected value at line 1 column 1): "<html>***</html>"; check that "base_url" leads to an OpenAI-compatible server (retryable false) body <html>***</html>"#
+                r#"provider: the model server sent a data line that is no JSON (expected value at line 1 column 1): "<html>***</html>"; check that "base_url" leads to a server for this provider (retryable false) body <html>***</html>"#
             ]],
         );
         check(
             "data: {\"choices\":7}\n\n",
             expect![[
-                r#"provider: the model server sent a data line that has an unexpected shape (invalid type: integer `7`, expected a list of choices at line 1 column 12): "{\"choices\":7}"; check that "base_url" leads to an OpenAI-compatible server (retryable false) body {"choices":7}"#
+                r#"provider: the model server sent a data line that has an unexpected shape (invalid type: integer `7`, expected a list of choices at line 1 column 12): "{\"choices\":7}"; check that "base_url" leads to a server for this provider (retryable false) body {"choices":7}"#
             ]],
         );
     }
@@ -421,8 +261,8 @@ data: [DONE]
             for step in &steps {
                 match step {
                     Ok(Step::Partial(partial)) => seen.push_str(&format!("{partial:?}\n")),
-                    Ok(Step::Final(item)) => {
-                        prop_assert_eq!(item, &std::mem::take(&mut assembler).finish().unwrap().item)
+                    Ok(Step::Final(items)) => {
+                        prop_assert_eq!(&items[0], &std::mem::take(&mut assembler).finish().unwrap().item)
                     }
                     Err(_) => prop_assert!(broken || chunks.is_empty()),
                 }

@@ -3,8 +3,9 @@
 //! A piece belongs to the call with its index. Servers that leave the index out, give every call
 //! the same one, or repeat id and name in each piece are understood, too.
 
-use super::merge::{Strings, add, add_raw};
-use super::wire::{CallDelta, FunctionDelta, Text, Unknown};
+use super::wire::{CallDelta, FunctionDelta};
+use crate::wire::json::{Text, Unknown};
+use crate::wire::merge::{Strings, add, add_raw};
 use orlop_types::{Map, Result, Value};
 use serde::de::IgnoredAny;
 

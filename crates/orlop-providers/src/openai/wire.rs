@@ -1,19 +1,14 @@
 //! One chunk of a streamed chat completion, read without copying.
 //!
-//! Known fields are typed and borrowed from the text; fields that servers add to the message, to
-//! its tool calls or to the choice are kept as they are. Only the first choice is read. Objects
-//! are filled in place: handing them up level by level cost as much as reading them.
+//! Fields that servers add to the message, to its tool calls or to the choice are kept as they
+//! are. Only the first choice is read.
 
-use orlop_types::Value;
+use crate::wire::json::{Fill, Place, Text, Unknown, fill, parse};
 use serde::Deserialize;
-use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
-use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
-
-/// Fields this crate does not know, in order; null ones are left out.
-pub type Unknown<'a> = Vec<(Cow<'a, str>, &'a RawValue)>;
 
 /// A chunk of a stream.
 #[derive(Debug, Default)]
@@ -44,11 +39,7 @@ impl<'a> Delta<'a> {
 impl<'a> Chunk<'a> {
     /// Reads the data of one event.
     pub fn parse(data: &'a str) -> Result<Self, serde_json::Error> {
-        let mut chunk = Self::default();
-        let mut deserializer = serde_json::Deserializer::from_str(data);
-        chunk.fill(&mut deserializer)?;
-        deserializer.end()?;
-        Ok(chunk)
+        parse(data)
     }
 
     /// Whether the chunk tells of a failure.
@@ -56,6 +47,35 @@ impl<'a> Chunk<'a> {
         let empty = ["{}", "\"\"", "false"];
         self.error.is_some_and(|error| !empty.contains(&error.get()))
             || self.object.as_str() == Some("error")
+    }
+
+    /// The text of a chunk that adds text to the message and tells nothing else that is new.
+    pub(crate) fn only_text(&self) -> Option<&'a str> {
+        let Chunk { object: _, model: _, choice, usage: None, error: None, x_groq: None } = self
+        else {
+            return None;
+        };
+        let Choice { index: _, delta, message: None, finish_reason: Text::Absent, unknown } =
+            choice.as_ref()?
+        else {
+            return None;
+        };
+        let Delta {
+            role: _,
+            content: Text::Str(Cow::Borrowed(text)),
+            refusal: Text::Absent,
+            reasoning_content: Text::Absent,
+            reasoning: Text::Absent,
+            reasoning_text: Text::Absent,
+            reasoning_details: None,
+            tool_calls: None,
+            function_call: None,
+            unknown: in_delta,
+        } = delta.as_ref()?
+        else {
+            return None;
+        };
+        (unknown.is_empty() && in_delta.is_empty()).then_some(text)
     }
 
     /// Token counts, wherever they stand.
@@ -134,216 +154,6 @@ pub struct FunctionDelta<'a> {
     pub arguments: Text<'a>,
     /// Everything else.
     pub unknown: Unknown<'a>,
-}
-
-/// A field that should be a string: absent, a string, or what a server sent instead.
-#[derive(Debug, Default)]
-pub enum Text<'a> {
-    /// Missing or null.
-    #[default]
-    Absent,
-    /// A string; borrowed unless it has escapes.
-    Str(Cow<'a, str>),
-    /// Any other value.
-    Json(Box<Value>),
-}
-
-impl Text<'_> {
-    /// The string, if it is one.
-    pub fn as_str(&self) -> Option<&str> {
-        match self {
-            Self::Str(text) => Some(text),
-            _ => None,
-        }
-    }
-
-    /// The string, if it is one and has characters.
-    pub fn filled(&self) -> Option<&str> {
-        self.as_str().filter(|text| !text.is_empty())
-    }
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct AnyText;
-        fn json<'a, E>(value: impl Into<Value>) -> Result<Text<'a>, E> {
-            Ok(Text::Json(Box::new(value.into())))
-        }
-        impl<'de> Visitor<'de> for AnyText {
-            type Value = Text<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string")
-            }
-            fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Text<'de>, E> {
-                Ok(Text::Str(Cow::Borrowed(text)))
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<Text<'de>, E> {
-                Ok(Text::Str(Cow::Owned(text.to_owned())))
-            }
-            fn visit_string<E: Error>(self, text: String) -> Result<Text<'de>, E> {
-                Ok(Text::Str(Cow::Owned(text)))
-            }
-            fn visit_unit<E: Error>(self) -> Result<Text<'de>, E> {
-                Ok(Text::Absent)
-            }
-            fn visit_bool<E: Error>(self, value: bool) -> Result<Text<'de>, E> {
-                json(value)
-            }
-            fn visit_i64<E: Error>(self, value: i64) -> Result<Text<'de>, E> {
-                json(value)
-            }
-            fn visit_u64<E: Error>(self, value: u64) -> Result<Text<'de>, E> {
-                json(value)
-            }
-            fn visit_f64<E: Error>(self, value: f64) -> Result<Text<'de>, E> {
-                json(value)
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<Text<'de>, A::Error> {
-                json(Value::deserialize(SeqAccessDeserializer::new(items))?)
-            }
-            fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<Text<'de>, A::Error> {
-                json(Value::deserialize(MapAccessDeserializer::new(fields))?)
-            }
-        }
-        deserializer.deserialize_any(AnyText)
-    }
-}
-
-/// The name of a field, borrowed where it can be.
-struct Key<'a>(Cow<'a, str>);
-
-impl<'de: 'a, 'a> Deserialize<'de> for Key<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct AnyKey;
-        impl<'de> Visitor<'de> for AnyKey {
-            type Value = Key<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("the name of a field")
-            }
-            fn visit_borrowed_str<E: Error>(self, name: &'de str) -> Result<Key<'de>, E> {
-                Ok(Key(Cow::Borrowed(name)))
-            }
-            fn visit_str<E: Error>(self, name: &str) -> Result<Key<'de>, E> {
-                Ok(Key(Cow::Owned(name.to_owned())))
-            }
-        }
-        deserializer.deserialize_str(AnyKey)
-    }
-}
-
-/// Reads a value into its place.
-trait Fill<'de> {
-    fn fill<D: Deserializer<'de>>(&mut self, deserializer: D) -> Result<(), D::Error>;
-}
-
-/// The place of a value, for serde.
-struct Place<'p, T>(&'p mut T);
-
-impl<'de, T: Fill<'de>> DeserializeSeed<'de> for Place<'_, T> {
-    type Value = ();
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        self.0.fill(deserializer)
-    }
-}
-
-impl<'de, T: Fill<'de> + Default> Fill<'de> for Option<T> {
-    fn fill<D: Deserializer<'de>>(&mut self, deserializer: D) -> Result<(), D::Error> {
-        struct Maybe<'p, T>(&'p mut Option<T>);
-        impl<'de, T: Fill<'de> + Default> Visitor<'de> for Maybe<'_, T> {
-            type Value = ();
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object or null")
-            }
-            fn visit_unit<E: Error>(self) -> Result<(), E> {
-                *self.0 = None;
-                Ok(())
-            }
-            fn visit_none<E: Error>(self) -> Result<(), E> {
-                *self.0 = None;
-                Ok(())
-            }
-            fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-                self.0.insert(T::default()).fill(deserializer)
-            }
-        }
-        deserializer.deserialize_option(Maybe(self))
-    }
-}
-
-impl<'de, T: Fill<'de> + Default> Fill<'de> for Vec<T> {
-    fn fill<D: Deserializer<'de>>(&mut self, deserializer: D) -> Result<(), D::Error> {
-        struct Items<'p, T>(&'p mut Vec<T>);
-        impl<'de, T: Fill<'de> + Default> Visitor<'de> for Items<'_, T> {
-            type Value = ();
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a list")
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
-                loop {
-                    let mut item = T::default();
-                    if items.next_element_seed(Place(&mut item))?.is_none() {
-                        return Ok(());
-                    }
-                    self.0.push(item);
-                }
-            }
-        }
-        deserializer.deserialize_seq(Items(self))
-    }
-}
-
-/// Fills an object field by field: `place` for those that are filled themselves, `value` for
-/// those that are small, and the rest as given. Serde's own way to keep unknown fields copies
-/// everything, which this must not.
-macro_rules! fill {
-    (
-        $type:ident, $expected:literal,
-        place: { $($place_name:literal => $place:ident),* $(,)? },
-        value: { $($value_name:literal => $value:ident),* $(,)? },
-        rest: |$read:ident, $key:ident, $fields:ident| $rest:expr,
-    ) => {
-        impl<'de: 'a, 'a> Fill<'de> for $type<'a> {
-            fn fill<D: Deserializer<'de>>(&mut self, deserializer: D) -> Result<(), D::Error> {
-                struct Fields<'p, 'a>(&'p mut $type<'a>);
-                impl<'de: 'a, 'a> Visitor<'de> for Fields<'_, 'a> {
-                    type Value = ();
-                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                        f.write_str($expected)
-                    }
-                    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<(), A::Error> {
-                        let $read = self.0;
-                        while let Some(Key(key)) = fields.next_key()? {
-                            match &*key {
-                                $($place_name => fields.next_value_seed(Place(&mut $read.$place))?,)*
-                                $($value_name => $read.$value = fields.next_value()?,)*
-                                _ => {
-                                    let ($key, $fields) = (key, &mut fields);
-                                    $rest
-                                }
-                            }
-                        }
-                        Ok(())
-                    }
-                }
-                deserializer.deserialize_map(Fields(self))
-            }
-        }
-    };
-    (
-        $type:ident, $expected:literal,
-        place: { $($place:tt)* },
-        value: { $($value:tt)* },
-        keep unknown,
-    ) => {
-        fill!($type, $expected, place: { $($place)* }, value: { $($value)* },
-            rest: |read, key, fields| {
-                let value: &RawValue = fields.next_value()?;
-                if value.get() != "null" {
-                    read.unknown.push((key, value));
-                }
-            },
-        );
-    };
 }
 
 fill!(Chunk, "a chunk",

@@ -1,12 +1,9 @@
 //! Most chunks of an answer differ in their text only. Once one has been read, the next that has
 //! the same bytes around its text need not be parsed.
 
-use super::wire::{Choice, Chunk, Delta, Text};
-use std::borrow::Cow;
-
 /// The bytes around the text of the last chunk that said nothing else.
 #[derive(Debug, Default)]
-pub(super) struct Frame {
+pub(crate) struct Frame {
     before: String,
     after: String,
     /// How many frames in a row fitted no chunk.
@@ -19,7 +16,7 @@ const PATIENCE: u32 = 8;
 
 impl Frame {
     /// The text of `data`, if it stands in this frame. Text with escapes is for the parser.
-    pub(super) fn text<'a>(&mut self, data: &'a str) -> Option<&'a str> {
+    pub(crate) fn text<'a>(&mut self, data: &'a str) -> Option<&'a str> {
         if self.after.is_empty() {
             return None;
         }
@@ -29,14 +26,14 @@ impl Frame {
         text.bytes().all(is_plain).then_some(text)
     }
 
-    /// Remembers the frame of `data`, which was read as `chunk`, if it says nothing but its text.
-    pub(super) fn learn(&mut self, data: &str, chunk: &Chunk<'_>) {
+    /// Remembers the frame of `data` if it says nothing but `text`, which is a part of it.
+    pub(crate) fn learn(&mut self, data: &str, text: Option<&str>) {
         self.unfit = self.unfit.wrapping_add(1);
         if self.unfit > PATIENCE && !self.unfit.is_multiple_of(PATIENCE * 4) {
             self.after.clear();
             return;
         }
-        let Some(text) = only_text(chunk) else { return };
+        let Some(text) = text else { return };
         let start = (text.as_ptr() as usize).wrapping_sub(data.as_ptr() as usize);
         let end = start.wrapping_add(text.len());
         if data.get(start..end) != Some(text) {
@@ -49,42 +46,14 @@ impl Frame {
     }
 }
 
-/// The text of a chunk that adds text to the message and tells nothing else that is new.
-fn only_text<'a>(chunk: &Chunk<'a>) -> Option<&'a str> {
-    let Chunk { object: _, model: _, choice, usage: None, error: None, x_groq: None } = chunk
-    else {
-        return None;
-    };
-    let Choice { index: _, delta, message: None, finish_reason: Text::Absent, unknown } =
-        choice.as_ref()?
-    else {
-        return None;
-    };
-    let Delta {
-        role: _,
-        content: Text::Str(Cow::Borrowed(text)),
-        refusal: Text::Absent,
-        reasoning_content: Text::Absent,
-        reasoning: Text::Absent,
-        reasoning_text: Text::Absent,
-        reasoning_details: None,
-        tool_calls: None,
-        function_call: None,
-        unknown: in_delta,
-    } = delta.as_ref()?
-    else {
-        return None;
-    };
-    (unknown.is_empty() && in_delta.is_empty()).then_some(text)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::openai::wire::Chunk;
 
     fn learned(data: &str) -> Frame {
         let mut frame = Frame::default();
-        frame.learn(data, &Chunk::parse(data).unwrap());
+        frame.learn(data, Chunk::parse(data).unwrap().only_text());
         frame
     }
 
@@ -133,7 +102,7 @@ mod tests {
         let mut read = |data: &str| {
             let known = frame.text(data).is_some();
             if !known {
-                frame.learn(data, &Chunk::parse(data).unwrap());
+                frame.learn(data, Chunk::parse(data).unwrap().only_text());
             }
             known
         };

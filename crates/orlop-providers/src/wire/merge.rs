@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 /// What a further piece of a string does.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Strings {
+pub(crate) enum Strings {
     /// It continues the string.
     Append,
     /// It is the string.
@@ -16,7 +16,7 @@ pub(super) enum Strings {
 }
 
 /// Adds a piece of the field `key`, still as text.
-pub(super) fn add_raw(
+pub(crate) fn add_raw(
     fields: &mut Map,
     key: &str,
     piece: &RawValue,
@@ -47,7 +47,7 @@ fn nests_at_most(value: &Value, depth: usize) -> bool {
 }
 
 /// Adds a piece of the field `key`.
-pub(super) fn add(fields: &mut Map, key: &str, piece: Value, strings: Strings) {
+pub(crate) fn add(fields: &mut Map, key: &str, piece: Value, strings: Strings) {
     match fields.get_mut(key) {
         Some(held) => merge(key, held, piece, strings),
         None => {

@@ -9,7 +9,7 @@ use orlop_types::{Map, Result, Value};
 /// entries without `id` are named by `model` or `name`, and entries without any name are left out.
 ///
 /// ```
-/// use orlop_providers::openai::models::parse;
+/// use orlop_providers::wire::models::parse;
 /// let models = parse(r#"{"object":"list","data":[{"id":"m","owned_by":"me"}]}"#)?;
 /// assert_eq!(models[0]["id"], "m");
 /// # Ok::<(), orlop_types::Error>(())
@@ -115,7 +115,7 @@ mod tests {
         check(
             "<html>",
             expect![[
-                r#"provider: the model server sent a list of models that is no JSON (expected value at line 1 column 1): "<html>"; check that "base_url" leads to an OpenAI-compatible server"#
+                r#"provider: the model server sent a list of models that is no JSON (expected value at line 1 column 1): "<html>"; check that "base_url" leads to a server for this provider"#
             ]],
         );
     }

@@ -7,7 +7,7 @@ use orlop_types::{Error, Value};
 const SHOWN: usize = 120;
 
 /// The server put an error where a chunk or a completion should be.
-pub(super) fn reported(body: &str) -> Error {
+pub(crate) fn reported(body: &str) -> Error {
     let words = message_in(body).unwrap_or_else(|| "it gives no reason".to_owned());
     let status = status_in(body);
     let retryable = status.is_some_and(passes);
@@ -27,19 +27,19 @@ fn status_in(body: &str) -> Option<u16> {
 }
 
 /// What came is no JSON, or not of the shape it should have.
-pub(super) fn unreadable(what: &str, body: &str, error: &serde_json::Error) -> Error {
+pub(crate) fn unreadable(what: &str, body: &str, error: &serde_json::Error) -> Error {
     let mut start = body.to_owned();
     cut(&mut start, SHOWN);
     let problem = if error.is_data() { "has an unexpected shape" } else { "is no JSON" };
     Error::provider(format!(
         "the model server sent {what} that {problem} ({error}): {start:?}; \
-         check that \"base_url\" leads to an OpenAI-compatible server"
+         check that \"base_url\" leads to a server for this provider"
     ))
     .with_provider_body(None, kept(body))
 }
 
 /// The stream ended before the model did.
-pub(super) fn ended_early() -> Error {
+pub(crate) fn ended_early() -> Error {
     Error::provider(
         "the answer ended early: the model server closed the stream before the end of the message; try again",
     )
@@ -47,7 +47,7 @@ pub(super) fn ended_early() -> Error {
 }
 
 /// There is no message in the answer.
-pub(super) fn no_choice(body: Option<&str>) -> Error {
+pub(crate) fn no_choice(body: Option<&str>) -> Error {
     let error = Error::provider("the model server sent an answer without a message; try again")
         .with_retryable(true);
     match body {

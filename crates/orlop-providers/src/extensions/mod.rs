@@ -1,0 +1,1 @@
+//! Provider extensions: what sits on the stream of a provider.

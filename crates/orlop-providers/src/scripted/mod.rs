@@ -1,0 +1,1 @@
+//! A provider without a network: a script of replies.

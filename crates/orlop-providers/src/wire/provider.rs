@@ -1,0 +1,238 @@
+//! The provider plugin of a wire.
+
+use super::{Guarded, Running, Step, Whole, Wire, steps};
+use crate::http::{Call, HttpClient, HttpSettings};
+use crate::secret::Secret;
+use futures::stream::{BoxStream, StreamExt, TryStreamExt};
+use orlop_core::hooks::{
+    CancelInput, Chunk, ConfigInput, FromNativeInput, ModelAnswer, ModelRequest, RequestChange,
+    RequestInput, TagsInput, ToNativeInput, UiInput,
+};
+use orlop_core::interop::Interop;
+use orlop_core::{
+    Answer, Config, Context, Error, Manifest, Map, Message, NativeIndices, NativeItem, Plugin,
+    Provider, Result, StateChange, Value,
+};
+use serde_json::json;
+use std::marker::PhantomData;
+
+/// The provider plugin of the wire `W`. Cloning shares the connections.
+pub struct HttpProvider<W> {
+    http: HttpClient,
+    running: Running,
+    wire: PhantomData<fn() -> W>,
+}
+
+impl<W> Clone for HttpProvider<W> {
+    fn clone(&self) -> Self {
+        Self { http: self.http.clone(), running: self.running.clone(), wire: PhantomData }
+    }
+}
+
+impl<W> Default for HttpProvider<W> {
+    fn default() -> Self {
+        Self::new(HttpClient::new(HttpSettings::default()))
+    }
+}
+
+impl<W> HttpProvider<W> {
+    /// The provider on this client.
+    pub fn new(http: HttpClient) -> Self {
+        Self { http, running: Running::default(), wire: PhantomData }
+    }
+}
+
+/// Where the server is.
+pub fn base_url<W: Wire>(config: &Config) -> &str {
+    config.text("base_url").unwrap_or(W::BASE_URL)
+}
+
+/// The key of the configuration; none if it is empty.
+pub fn key(config: &Config) -> Secret {
+    Secret::new(config.text("api_key").unwrap_or_default())
+}
+
+/// `call` with the headers that the configuration adds.
+pub fn with_own_headers(mut call: Call, config: &Config) -> Result<Call> {
+    if let Some(Value::Object(headers)) = config.get("headers") {
+        for (name, value) in headers {
+            let value = value.as_str().ok_or_else(|| {
+                Error::wrong_type(format!("header {name:?} in the configuration must be a string"))
+            })?;
+            call = call.header(name, value)?;
+        }
+    }
+    Ok(call)
+}
+
+/// A message whose tool calls are in the form `format`, whoever made them. Calls in one of the
+/// forms `passing` stay as they are; those that `format` cannot say are left out.
+pub fn with_own_calls(message: &Message, format: &str, passing: &[&str], cx: &Context) -> Message {
+    let Some(interop) = cx.interop() else { return message.clone() };
+    if message.tool_calls().next().is_none() {
+        return message.clone();
+    }
+    let passes = |call: &Map| {
+        let read = interop.inspect_call(call).ok();
+        let form = read.and_then(|read| read.payload_format);
+        form.is_some_and(|form| passing.contains(&form.as_str()))
+    };
+    let own = |call: &Map| match !passing.is_empty() && passes(call) {
+        true => Some(call.clone()),
+        false => interop.convert_call(call, format),
+    };
+    let calls: Vec<Value> = message.tool_calls().filter_map(own).map(Value::Object).collect();
+    message.clone().with_metadata_entry("tool_calls", calls)
+}
+
+impl<W: Wire> Plugin for HttpProvider<W> {
+    fn manifest(&self) -> Manifest {
+        let manifest = Manifest::new(W::NAME, env!("CARGO_PKG_VERSION"))
+            .without_models()
+            .discovery(W::DISCOVERY)
+            .config("model", json!({ "type": "string", "required": true, "description": "The model to use." }))
+            .config("base_url", json!({ "type": "string", "default": W::BASE_URL, "description": "Where the server is." }))
+            .config("api_key", json!({ "type": "string", "secret": true, "description": "The key; none for servers that ask for none." }))
+            .config("headers", json!({ "type": "object", "description": "Further HTTP headers." }))
+            .config("tool_choice", json!({ "description": "auto, none, required, or a mapping with the name of the tool to call." }))
+            .config("output_schema", json!({ "type": "object", "description": "The JSON Schema that the answer has to fit." }))
+            .config("extra_body", json!({ "type": "object", "description": "Further fields of the request." }));
+        W::describe(manifest)
+    }
+
+    fn get_tags<'a>(&'a self, _: &'a TagsInput, _: &'a Context) -> Answer<'a, Vec<String>> {
+        Answer::ok(W::TAGS.iter().map(|tag| (*tag).to_owned()).collect())
+    }
+
+    fn get_ui_elements<'a>(&'a self, input: &'a UiInput, _: &'a Context) -> Answer<'a, Vec<Value>> {
+        let options: Vec<&Value> =
+            input.models.iter().filter_map(|model| model.get("id")).collect();
+        Answer::ok(vec![json!({
+            "ui_type": "config", "key": "model", "label": "Model", "type": "string", "options": options,
+        })])
+    }
+}
+
+impl<W: Wire> Provider for HttpProvider<W> {
+    fn native_format(&self) -> Option<String> {
+        Some(W::FORMAT.to_owned())
+    }
+
+    fn interop(&self) -> Interop {
+        W::interop()
+    }
+
+    fn get_models<'a>(&'a self, input: &'a ConfigInput, _: &'a Context) -> Answer<'a, Vec<Map>> {
+        Answer::later(async move {
+            let call = W::models_call(&input.config)?;
+            match self.http.send(&call).await {
+                Ok(answer) => W::models(&answer.text().await?)
+                    .map_err(|error| call.secret().mask_error(error)),
+                // A server without a model list is a server whose list is empty.
+                Err(error) if matches!(error.provider_status(), Some(404 | 405 | 501)) => {
+                    Ok(Vec::new())
+                }
+                Err(error) => Err(error),
+            }
+        })
+    }
+
+    fn to_native_messages<'a>(
+        &'a self,
+        input: &'a ToNativeInput,
+        cx: &'a Context,
+    ) -> Answer<'a, Vec<NativeItem>> {
+        Answer::ok(W::to_native(&input.messages, cx))
+    }
+
+    fn from_native_messages<'a>(
+        &'a self,
+        input: &'a FromNativeInput,
+        _: &'a Context,
+    ) -> Answer<'a, Vec<Message>> {
+        let items: Vec<NativeItem> = input.native_messages.iter().cloned().collect();
+        let messages = W::from_native(&items).into_iter();
+        Answer::ok(
+            messages
+                .map(|(message, from)| message.with_native_indices(NativeIndices::new(from)))
+                .collect(),
+        )
+    }
+
+    fn initialize_request<'a>(
+        &'a self,
+        input: &'a RequestInput,
+        _: &'a Context,
+    ) -> Answer<'a, RequestChange> {
+        let config = &input.state.config;
+        let change = parameters::<W>(config).map(|params| {
+            let request = Map::from_iter([("request".to_owned(), Value::Object(params))]);
+            RequestChange::state(StateChange::patch(request))
+        });
+        change.into()
+    }
+
+    fn call_api<'a>(
+        &'a self,
+        input: &'a ModelRequest,
+        cx: &'a Context,
+    ) -> Answer<'a, Option<ModelAnswer>> {
+        Answer::later(async move {
+            let entered = self.running.enter(input.request_id.as_ref());
+            let call = W::call(input, cx)?;
+            let answer = async {
+                let text = self.http.send(&call).await?.text().await?;
+                W::whole(&text).map_err(|error| call.secret().mask_error(error))
+            };
+            let Whole { items, .. } = match entered {
+                Some(entered) => entered.unless_cancelled(answer).await?,
+                None => answer.await?,
+            };
+            Ok(Some(ModelAnswer { final_messages: items, ..ModelAnswer::default() }))
+        })
+    }
+
+    fn stream_api(
+        &self,
+        input: &ModelRequest,
+        cx: &Context,
+    ) -> Option<BoxStream<'static, Result<Chunk>>> {
+        let entered = self.running.enter(input.request_id.as_ref());
+        let (http, call) = (self.http.clone(), W::call(input, cx));
+        let steps = async move {
+            let call = call?;
+            Ok::<_, Error>(steps::<W>(http.send(&call).await?, call.secret().clone()))
+        };
+        let chunks = futures::stream::once(steps).try_flatten().map(|step| step.map(Chunk::from));
+        Some(Guarded::stream(chunks.boxed(), entered))
+    }
+
+    fn cancel_request<'a>(&'a self, input: &'a CancelInput, _: &'a Context) -> Answer<'a, ()> {
+        self.running.cancel(&input.request_id);
+        Answer::default()
+    }
+}
+
+/// What the configuration says about the request; `extra_body` has the last word.
+fn parameters<W: Wire>(config: &Config) -> Result<Map> {
+    if config.text("model").is_none_or(str::is_empty) {
+        return Err(Error::bad_argument(format!(
+            "the configuration names no model; set model to one that {} offers",
+            base_url::<W>(config)
+        )));
+    }
+    let mut params = W::parameters(config)?;
+    if let Some(Value::Object(extra)) = config.get("extra_body") {
+        params.extend(extra.clone());
+    }
+    Ok(params)
+}
+
+impl From<Step> for Chunk {
+    fn from(step: Step) -> Self {
+        match step {
+            Step::Partial(partial) => Self::partial(partial),
+            Step::Final(items) => Self::finals(items),
+        }
+    }
+}
