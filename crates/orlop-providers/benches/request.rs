@@ -4,7 +4,8 @@ use divan::{Bencher, black_box};
 use futures::executor::block_on;
 use futures::stream::{self, StreamExt};
 use orlop_core::{Core, Message, RequestOptions};
-use orlop_providers::OpenAiCompatible;
+use orlop_providers::openai::{Chat, OpenAiCompatible};
+use orlop_providers::wire::Wire;
 use orlop_testkit::scripted::{Over, config, native_session};
 use serde_json::json;
 use std::sync::Arc;
@@ -51,8 +52,8 @@ fn bytes_copied(bencher: Bencher<'_, '_>, length: usize) {
 
 /// The real provider, which builds the whole body and then fails instead of sending it.
 fn unsent() -> Over<OpenAiCompatible> {
-    Over::new(OpenAiCompatible::default()).stream_api(|provider, request, cx| {
-        black_box(provider.body(request, cx));
+    Over::new(OpenAiCompatible::default()).stream_api(|_, request, cx| {
+        black_box(Chat::call(request, cx)).ok();
         Some(stream::iter([Err(orlop_core::Error::cancelled("not sent"))]).boxed())
     })
 }
