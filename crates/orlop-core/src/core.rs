@@ -3,7 +3,7 @@
 
 use crate::config::Config;
 use crate::context::{CallContext, Context};
-use crate::hooks::{Extension, Feature, Observer, Plugin, Provider, Runner, Timer, Tool, panicked};
+use crate::hooks::{Extension, Feature, Observer, Plugin, Provider, Runner, Timer, Tool};
 use crate::plugin::{Manifest, Registered, RegisteredProvider};
 use crate::resolve::{Caches, ModelCache};
 use crate::session::Session;
@@ -97,10 +97,7 @@ impl Core {
             let extension = Registered::new(manifest, extension, "extension", taken)?;
             held.push(Arc::new(extension));
         }
-        let format = catch_unwind(AssertUnwindSafe(|| provider.plugin.native_format()))
-            .map_err(|panic| panicked(&*panic).in_hook(provider.name(), "native_format"))?
-            .unwrap_or_else(|| provider.name().to_owned());
-        let registered = RegisteredProvider { provider, extensions: held, format };
+        let registered = RegisteredProvider { provider, extensions: held };
         self.change_plugins(|plugins| plugins.providers.push(Arc::new(registered)));
         Ok(())
     }

@@ -146,6 +146,4 @@ impl<P: ?Sized> Registered<P> {
 pub(crate) struct RegisteredProvider {
     pub(crate) provider: Registered<dyn Provider>,
     pub(crate) extensions: Vec<Arc<Registered<dyn Extension>>>,
-    /// The form of this provider's native history.
-    pub(crate) format: String,
 }

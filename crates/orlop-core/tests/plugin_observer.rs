@@ -5,7 +5,9 @@
 use futures::StreamExt;
 use futures::future::{self, BoxFuture, FutureExt};
 use orlop_core::hooks::*;
-use orlop_core::{Config, Context, Core, Error, Manifest, ToolPart, Value};
+use orlop_core::{
+    Config, Context, Core, Error, Manifest, RequestOptions, Session, ToolPart, Value,
+};
 use orlop_testkit::scripted::{
     Log, Over, ScriptedFeature, ScriptedProvider, ScriptedReply, ScriptedTool, core_with,
 };
@@ -186,11 +188,14 @@ async fn a_tool_stream_is_seen_and_its_error_has_a_name() {
     assert_eq!(lines, ["stream_tool started", "stream_tool failed plugin"]);
 }
 
-#[test]
-fn a_provider_that_cannot_name_its_format_is_not_registered() {
+#[tokio::test]
+async fn a_provider_that_cannot_name_its_format_is_not_used() {
     let odd = Over::new(ScriptedProvider::default()).native_format(|| panic!("no idea"));
     let mut core = Core::new();
-    let error = core.register_provider(Arc::new(odd), vec![]).unwrap_err();
+    core.register_provider(Arc::new(odd), vec![]).unwrap();
+    let session = Session::new("s");
+    let sent = core.send_request(&session, &Config::empty(), RequestOptions::default()).await;
+    let error = sent.unwrap_err();
     assert_eq!(error.plugin_name(), Some("scripted"));
-    assert!(core.registered().providers.is_empty());
+    assert!(error.to_string().contains("native_format"), "{error}");
 }

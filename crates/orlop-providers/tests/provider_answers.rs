@@ -164,6 +164,33 @@ async fn reasoning_is_shown_and_goes_back_under_its_own_name() {
     }
 }
 
+#[tokio::test]
+async fn what_one_family_of_models_wrote_is_not_sent_to_another() {
+    let server = MockModel::start().await.unwrap();
+    for text in ["one", "two", "three"] {
+        server.reply(Reply::text([text]).reasoning("hm"));
+    }
+    let core = core();
+    let with = |model: &str| {
+        config(json!({ "provider": openai::NAME, "model": model, "base_url": server.base_url() }))
+    };
+    let ask = async |session: &Session, model: &str| {
+        let session = add(&core, session, Message::user("more"), &with(model)).await;
+        collected(&core, &session, &with(model)).await.session
+    };
+    let session = ask(&asked("hi").await, "deepseek-chat").await;
+    let session = ask(&session, "vendor/deepseek-r1:free").await;
+    let session = ask(&session, "gpt-5-mini").await;
+    let reasons = |request: &RecordedRequest| {
+        sent(request).iter().filter(|item| item.contains("reasoning_content")).count()
+    };
+    let counts: Vec<usize> = server.requests().iter().map(reasons).collect();
+    assert_eq!(counts, [0, 1, 0]);
+    assert_eq!(texts(&session), "hi|more|one|more|two|more|three");
+    let kept = session.messages().iter().filter(|it| it.metadata().contains_key("reasoning"));
+    assert_eq!(kept.count(), 3);
+}
+
 #[tokio::test] // M-01, A-21, F-05
 async fn tool_calls_are_run_and_their_results_go_back_in_order() {
     let server = MockModel::start().await.unwrap();

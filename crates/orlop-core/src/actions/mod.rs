@@ -179,7 +179,7 @@ impl Core {
         session: &Session,
         cx: &Context,
     ) -> Result<Seq<NativeItem>> {
-        match session.usable_native(&resolution.provider()?.format) {
+        match session.usable_native(resolution.native_format()?) {
             Some(native) => Ok(native.items().clone()),
             None => {
                 let messages = session.messages().iter().cloned().collect();
@@ -218,7 +218,7 @@ impl Core {
     ) -> Result<Session> {
         let mut session = session.clone();
         if let Some(native) = native {
-            let format = &resolution.provider()?.format;
+            let format = resolution.native_format()?;
             let (messages, native) =
                 self.rebuild_from_native(resolution, native, false, cx).await?;
             session = session.with_native(messages.into_iter().collect(), native, format);

@@ -280,9 +280,9 @@ hook_table! {
     /// `stream_api`; the core derives the other.
     trait Provider (Provider) [Plugin] {
         {
-            /// Names the form of the native history; history in another form is rebuilt before
-            /// use. The plugin's name by default.
-            fn native_format(&self) -> Option<String> { None }
+            /// Names the form of the native history with this configuration; history in another
+            /// form is rebuilt before use. The plugin's name by default.
+            fn native_format(&self, _config: &crate::Config) -> Option<String> { None }
 
             /// The interop formats in which the provider takes tool schemas and results, and
             /// further formats it knows.

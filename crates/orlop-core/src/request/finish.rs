@@ -65,7 +65,7 @@ impl Core {
         let patched = patched(&prepared.session, &state, &done.metadata_patches);
         let transcript =
             self.transcript(&prepared, &done.native, &finals, done.baseline, touched).await?;
-        let format = &prepared.resolution.provider()?.format;
+        let format = prepared.resolution.native_format()?;
         let session = patched.with_native(transcript, done.native, format);
         if prepared.cx.stream() {
             tracing::debug!(target: "orlop::core", finals = finals.len(), "streaming request complete");

@@ -89,7 +89,7 @@ impl Core {
         stream: bool,
     ) -> Result<Prepared> {
         let resolution = self.resolve(&config).await?;
-        let format = &resolution.provider()?.format;
+        let format = resolution.native_format()?;
         let cx = self.context(&resolution, &config, &context).with(|inner| {
             inner.session = Some(session.clone());
             inner.request_id = request_id;

@@ -39,6 +39,7 @@ pub(crate) struct Resolution {
     pub(crate) effective: Arc<Vec<ToolDescriptor>>,
     pub(crate) wire_tools: Option<Arc<str>>,
     pub(crate) interop: Registry,
+    native_format: Option<String>,
 }
 
 /// A tool plugin with what it computed once for this configuration.
@@ -51,6 +52,11 @@ impl Resolution {
     /// The provider; without one, requests and everything native are impossible.
     pub(crate) fn provider(&self) -> Result<&RegisteredProvider> {
         self.provider.as_deref().ok_or_else(no_provider)
+    }
+
+    /// The form of the provider's native history.
+    pub(crate) fn native_format(&self) -> Result<&str> {
+        self.native_format.as_deref().ok_or_else(no_provider)
     }
 }
 
@@ -195,6 +201,7 @@ impl Core {
             // Nobody sends or receives anything: the core's own formats are enough.
             None => Registry::new(None, []),
         };
+        let native_format = provider.as_deref().map(|it| native_format(it, config)).transpose()?;
         let state =
             self.init_all(config, provider.as_deref(), &extensions, &features, &tools, &cx).await?;
         let (tools, available) = self.prepare_tools(config, &state, tools, &cx).await?;
@@ -213,6 +220,7 @@ impl Core {
             effective: Arc::new(effective),
             wire_tools,
             interop,
+            native_format,
         })
     }
 
@@ -311,6 +319,15 @@ impl Core {
         }
         Ok(input.tools)
     }
+}
+
+/// The form of a provider's native history.
+fn native_format(provider: &RegisteredProvider, config: &Config) -> Result<String> {
+    let Registered { plugin, .. } = &provider.provider;
+    let name = provider.provider.name();
+    let named = catch_unwind(AssertUnwindSafe(|| plugin.native_format(config)))
+        .map_err(|panic| crate::hooks::panicked(&*panic).in_hook(name, "native_format"))?;
+    Ok(named.unwrap_or_else(|| name.to_owned()))
 }
 
 /// The interop formats of a plugin.

@@ -116,7 +116,7 @@ impl Core {
         context: &CallContext,
     ) -> Result<Session> {
         let resolution = self.resolve(config).await?;
-        let format = &resolution.provider()?.format;
+        let format = resolution.native_format()?;
         let native = session
             .usable_native(format)
             .ok_or_else(|| Error::bad_state("native history is not usable"))?;

@@ -26,7 +26,7 @@ impl Core {
             return core_only();
         }
         let resolution = self.resolve(config).await?;
-        let format = &resolution.provider()?.format;
+        let format = resolution.native_format()?;
         let (Some(first), Some(second)) =
             (prefix.usable_native(format), suffix.usable_native(format))
         else {

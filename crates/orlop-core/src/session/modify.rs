@@ -56,7 +56,7 @@ impl Core {
             return Ok(session.with_messages(replaced(session, position, message.clone())));
         }
         let resolution = self.resolve(config).await?;
-        let format = &resolution.provider()?.format;
+        let format = resolution.native_format()?;
         let native = session
             .usable_native(format)
             .ok_or_else(|| Error::bad_state("native history is not usable"))?;

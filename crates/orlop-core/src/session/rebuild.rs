@@ -20,7 +20,7 @@ impl Core {
         let resolution = self.resolve(config).await?;
         let cx = self.context(&resolution, config, context);
         let (messages, native) = self.rebuild_from_native(&resolution, native, false, &cx).await?;
-        let format = &resolution.provider()?.format;
+        let format = resolution.native_format()?;
         Ok(session.with_native(messages.into_iter().collect(), native, format))
     }
 
@@ -57,7 +57,7 @@ impl Core {
         initialise: bool,
         cx: &Context,
     ) -> Result<Session> {
-        let format = &resolution.provider()?.format;
+        let format = resolution.native_format()?;
         let messages = session.messages().iter().cloned().collect();
         let native = self.to_native(resolution, messages, cx).await?;
         let (messages, native) =
@@ -73,7 +73,7 @@ impl Core {
         resolution: &Resolution,
         cx: &Context,
     ) -> Result<Session> {
-        let format = &resolution.provider()?.format;
+        let format = resolution.native_format()?;
         let held = session.usable_native(format).ok_or_else(|| {
             Error::bad_state(
                 "a selective rebuild requires native history of the same provider; rebuild the whole session",

@@ -150,7 +150,7 @@ impl Core {
         config: Option<&Config>,
     ) -> Option<Session> {
         let resolution = self.resolve(config?).await.ok()?;
-        let format = &resolution.provider().ok()?.format;
+        let format = resolution.native_format().ok()?;
         let native = session.usable_native(format)?;
         let items = native.items().prefix(session.aligned_end(len)?);
         Some(session.with_native(session.messages().prefix(len), items, format))
@@ -161,7 +161,7 @@ impl Core {
         let attempt = async {
             let config = config.ok_or_else(|| Error::bad_argument("no config"))?;
             let resolution = self.resolve(config).await?;
-            let format = &resolution.provider()?.format;
+            let format = resolution.native_format()?;
             let native = session
                 .usable_native(format)
                 .ok_or_else(|| Error::bad_state("native history is not usable"))?;
@@ -203,7 +203,7 @@ impl Core {
             items.into_iter().filter_map(|index| cutter.native.get(index).cloned()).collect();
         let (messages, native) =
             self.rebuild_from_native(&cutter.resolution, native, false, &cutter.cx).await?;
-        let format = &cutter.resolution.provider()?.format;
+        let format = cutter.resolution.native_format()?;
         Ok(session.with_native(messages.into_iter().collect(), native, format))
     }
 }

@@ -176,12 +176,7 @@ fn recalling(item: &NativeItem, keys: &[&str], metadata: &mut Map) {
 
 /// A fragment of a tool call, as partials show it: `index` is the position of the call in the
 /// message; id and name come with the first fragment, arguments in pieces.
-pub fn call_fragment(
-    index: usize,
-    id: Option<&str>,
-    name: Option<&str>,
-    arguments: &str,
-) -> Value {
+pub fn call_fragment(index: usize, id: Option<&str>, name: Option<&str>, arguments: &str) -> Value {
     let mut function = Map::new();
     if let Some(name) = name {
         function.insert("name".to_owned(), name.into());

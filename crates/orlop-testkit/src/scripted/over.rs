@@ -105,10 +105,10 @@ impl<P: Provider> Plugin for Over<P> {
 }
 
 impl<P: Provider> Provider for Over<P> {
-    fn native_format(&self) -> Option<String> {
+    fn native_format(&self, config: &orlop_core::Config) -> Option<String> {
         match &self.format {
             Some(format) => format(),
-            None => self.inner.native_format(),
+            None => self.inner.native_format(config),
         }
     }
 

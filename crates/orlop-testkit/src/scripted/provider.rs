@@ -321,7 +321,7 @@ impl Plugin for ScriptedProvider {
 }
 
 impl Provider for ScriptedProvider {
-    fn native_format(&self) -> Option<String> {
+    fn native_format(&self, _: &orlop_core::Config) -> Option<String> {
         self.0.format.clone()
     }
 
