@@ -25,7 +25,7 @@ use crate::http::Call;
 use crate::sse::{Framing, SseEvent};
 use orlop_core::hooks::ModelRequest;
 use orlop_core::interop::Interop;
-use orlop_core::{Config, Context, Manifest, Map, Message, NativeItem, Result};
+use orlop_core::{Config, Context, Error, Manifest, Map, Message, NativeItem, Result};
 use orlop_types::Partial;
 
 /// One API of model servers: a type without values, whose functions say how it is spoken.
@@ -55,6 +55,17 @@ pub trait Wire: Send + Sync + 'static {
 
     /// The request, with its key and headers.
     fn call(input: &ModelRequest, cx: &Context) -> Result<Call>;
+
+    /// What to send, once, in place of a request that the server refused; `None` if nothing else
+    /// would do.
+    fn instead(_: &ModelRequest, _: &Context, _refusal: &Error) -> Option<Result<Call>> {
+        None
+    }
+
+    /// The items of an answer, with what is to be remembered of the request that led to it.
+    fn settle(items: Vec<NativeItem>, _: &ModelRequest) -> Vec<NativeItem> {
+        items
+    }
 
     /// Asks for the list of models.
     fn models_call(config: &Config) -> Result<Call>;

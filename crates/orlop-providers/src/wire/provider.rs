@@ -1,7 +1,7 @@
 //! The provider plugin of a wire.
 
 use super::{Guarded, Running, Step, Whole, Wire, steps};
-use crate::http::{Call, HttpClient, HttpSettings};
+use crate::http::{self, Call, HttpClient, HttpSettings};
 use crate::secret::Secret;
 use futures::stream::{BoxStream, StreamExt, TryStreamExt};
 use orlop_core::hooks::{
@@ -184,14 +184,15 @@ impl<W: Wire> Provider for HttpProvider<W> {
             let entered = self.running.enter(input.request_id.as_ref());
             let call = W::call(input, cx)?;
             let answer = async {
-                let text = self.http.send(&call).await?.text().await?;
+                let text = send::<W>(&self.http, &call, input, cx).await?.text().await?;
                 W::whole(&text).map_err(|error| call.secret().mask_error(error))
             };
             let Whole { items, .. } = match entered {
                 Some(entered) => entered.unless_cancelled(answer).await?,
                 None => answer.await?,
             };
-            Ok(Some(ModelAnswer { final_messages: items, ..ModelAnswer::default() }))
+            let final_messages = W::settle(items, input);
+            Ok(Some(ModelAnswer { final_messages, ..ModelAnswer::default() }))
         })
     }
 
@@ -202,9 +203,15 @@ impl<W: Wire> Provider for HttpProvider<W> {
     ) -> Option<BoxStream<'static, Result<Chunk>>> {
         let entered = self.running.enter(input.request_id.as_ref());
         let (http, call) = (self.http.clone(), W::call(input, cx));
+        let (input, cx) = (input.clone(), cx.clone());
         let steps = async move {
             let call = call?;
-            Ok::<_, Error>(steps::<W>(http.send(&call).await?, call.secret().clone()))
+            let answer = send::<W>(&http, &call, &input, &cx).await?;
+            let steps = steps::<W>(answer, call.secret().clone());
+            Ok::<_, Error>(steps.map_ok(move |step| match step {
+                Step::Final(items) => Step::Final(W::settle(items, &input)),
+                partial => partial,
+            }))
         };
         let chunks = futures::stream::once(steps).try_flatten().map(|step| step.map(Chunk::from));
         Some(Guarded::stream(chunks.boxed(), entered))
@@ -222,6 +229,23 @@ fn family(model: &str) -> &str {
     let name = model.rsplit('/').next().unwrap_or(model);
     let end = name.find(|c: char| !c.is_alphabetic()).unwrap_or(name.len());
     &name[..end]
+}
+
+/// Sends the request; once, if the server refuses it, what the wire sends in its place.
+async fn send<W: Wire>(
+    http: &HttpClient,
+    call: &Call,
+    input: &ModelRequest,
+    cx: &Context,
+) -> Result<http::Answer> {
+    let refusal = match http.send(call).await {
+        Ok(answer) => return Ok(answer),
+        Err(error) => error,
+    };
+    match W::instead(input, cx, &refusal) {
+        Some(call) => http.send(&call?).await,
+        None => Err(refusal),
+    }
 }
 
 /// What the configuration says about the request; `extra_body` has the last word.
