@@ -34,6 +34,12 @@ impl Call {
         Ok(call)
     }
 
+    /// With `name=value` in the query. Never for keys: addresses are shown and logged.
+    pub fn query(mut self, name: &str, value: &str) -> Self {
+        self.url.query_pairs_mut().append_pair(name, value);
+        self
+    }
+
     /// Says that an event stream is welcome.
     pub fn accept_events(mut self) -> Self {
         self.headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
@@ -147,6 +153,17 @@ mod tests {
         check("https://host/v1/", "https://host/v1/chat/completions");
         check(" http://127.0.0.1:1234 ", "http://127.0.0.1:1234/chat/completions");
         check("https://host/d?api-version=1", "https://host/d/chat/completions?api-version=1");
+    }
+
+    #[test]
+    fn a_query_goes_behind_that_of_the_base_url() {
+        for (base_url, expected) in [
+            ("https://host/v1", "https://host/v1/models?limit=1000"),
+            ("https://host/v1?version=1", "https://host/v1/models?version=1&limit=1000"),
+        ] {
+            let call = Call::get(base_url, "models").unwrap().query("limit", "1000");
+            assert_eq!(call.url.as_str(), expected);
+        }
     }
 
     #[test]

@@ -22,8 +22,27 @@ fn status_in(body: &str) -> Option<u16> {
     let value: Value = serde_json::from_str(body).ok()?;
     let error = value.get("error").unwrap_or(&value);
     let number = |key: &str| error.get(key)?.as_u64().filter(|code| (400..600).contains(code));
-    let status = ["status_code", "code", "status"].into_iter().find_map(number)?;
-    u16::try_from(status).ok()
+    match ["status_code", "code", "status"].into_iter().find_map(number) {
+        Some(status) => u16::try_from(status).ok(),
+        None => status_named(error.get("type")?.as_str()?),
+    }
+}
+
+/// The HTTP status that goes with the name of an error, where only the name is said.
+fn status_named(kind: &str) -> Option<u16> {
+    Some(match kind {
+        "invalid_request_error" => 400,
+        "authentication_error" => 401,
+        "billing_error" => 402,
+        "permission_error" => 403,
+        "not_found_error" => 404,
+        "request_too_large" => 413,
+        "rate_limit_error" => 429,
+        "api_error" => 500,
+        "timeout_error" => 504,
+        "overloaded_error" => 529,
+        _ => return None,
+    })
 }
 
 /// What came is no JSON, or not of the shape it should have.
@@ -60,4 +79,24 @@ fn kept(body: &str) -> String {
     let mut body = body.to_owned();
     cut(&mut body, crate::http::MAX_ERROR_BODY);
     body
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_an_error_says_whether_it_passes() {
+        for (kind, status, passes) in [
+            ("overloaded_error", Some(529), true),
+            ("rate_limit_error", Some(429), true),
+            ("api_error", Some(500), true),
+            ("invalid_request_error", Some(400), false),
+            ("odd_error", None, false),
+        ] {
+            let body = format!(r#"{{"type":"error","error":{{"type":"{kind}","message":"no"}}}}"#);
+            let error = reported(&body);
+            assert_eq!((error.provider_status(), error.retryable()), (status, passes), "{kind}");
+        }
+    }
 }

@@ -118,6 +118,7 @@ impl Part {
             "text" | "input_text" | "output_text" => text(part, "text").map(Self::text),
             "image" => media(part).map(Self::Image),
             "audio" => media(part).map(Self::Audio),
+            "document" if plain_text(part).is_some() => plain_text(part).map(Self::text),
             "document" | "file" => file(part).map(Self::File),
             "image_url" => image_url(part).map(Self::Image),
             "input_image" => text(part, "image_url").map(|url| {
@@ -149,6 +150,12 @@ impl Part {
 
 fn text<'a>(part: &'a Map, key: &str) -> Option<&'a str> {
     part.get(key)?.as_str()
+}
+
+/// The text of a document that carries it as it is: `{source: {type: "text", data}}`.
+fn plain_text(part: &Map) -> Option<&str> {
+    let source = part.get("source")?.as_object()?;
+    text(source, "data").filter(|_| text(source, "type") == Some("text"))
 }
 
 /// `{url}`, `{data, media_type}` or `{source: {type, ...}}`.
@@ -274,6 +281,8 @@ mod tests {
             assert_eq!(read(form.clone()), Part::Other(form.as_object().unwrap().clone()));
         }
         assert_eq!(read(json!({"text": "a"})), Part::Text("a".into()));
+        let document = json!({"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "a"}});
+        assert_eq!(read(document), Part::Text("a".into()));
         assert_eq!(
             read(json!({"type": "input_audio", "input_audio": {"data": "QQ==", "format": "wav"}})),
             Part::Audio(Media {
