@@ -103,7 +103,8 @@ pub fn content_parts(content: &Value, message: &Message) -> Vec<Part> {
     parts
 }
 
-fn is_part(value: &Value) -> bool {
+/// Whether a value in a list of content is a part in any of the forms known here.
+pub(crate) fn is_part(value: &Value) -> bool {
     value.as_object().is_some_and(|part| {
         part.get("type").is_some_and(Value::is_string)
             || ["text", "inlineData", "fileData"].iter().any(|key| part.contains_key(*key))
