@@ -288,3 +288,46 @@ async fn a_key_in_a_header_of_its_own_is_not_shown_either() {
     let (_, error) = stream_error(&core_with(at_once()), &asked().await, &config(settings)).await;
     assert!(error.message().contains("*** and *** and Bearer ***;"), "{error}");
 }
+
+#[tokio::test]
+async fn a_wait_for_another_try_is_shown() {
+    let server = MockModel::start().await.unwrap();
+    let busy = json!({ "error": { "message": format!("too fast, {}", key()) } });
+    server.reply(Reply::status(429).json(busy)).reply(Reply::status(503));
+    server.reply(Reply::text(["at ", "last"]));
+    let (core, config) = (core_with(at_once()), config_for(&server.base_url()));
+    let session = asked().await;
+    let events = core.send_request_stream(&session, &config, RequestOptions::default());
+    let events: Vec<CoreEvent> = events.map(|event| event.unwrap()).collect().await;
+    let shown: Vec<String> = events
+        .iter()
+        .map(|event| match event {
+            CoreEvent::Partial(partial) => serde_json::to_string(partial).unwrap(),
+            CoreEvent::Final(response) => response.messages[0].text().to_owned(),
+        })
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            r#"{"role":"assistant","content":"","metadata":{"retry":{"attempt":2,"of":3,"wait_ms":0,"why":"the model server answered 429 Too Many Requests: too fast, ***"}}}"#,
+            r#"{"role":"assistant","content":"","metadata":{"retry":{"attempt":3,"of":3,"wait_ms":0,"why":"the model server answered 503 Service Unavailable: mock status 503"}}}"#,
+            r#"{"role":"assistant","content":"at "}"#,
+            r#"{"role":"assistant","content":"last"}"#,
+            "at last",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn the_configuration_says_how_often_to_try() {
+    for (retries, requests) in [(0, 1), (1, 2), (4, 5)] {
+        let server = always(|_| Reply::status(503)).await;
+        let mut settings = json!({ "provider": openai::NAME, "model": "m" });
+        settings["base_url"] = server.base_url().into();
+        settings["max_retries"] = retries.into();
+        let (core, config, session) = (core_with(at_once()), config(settings), asked().await);
+        let sent = core.send_request(&session, &config, RequestOptions::default()).await;
+        assert!(sent.unwrap_err().retryable());
+        assert_eq!(server.requests().len(), requests);
+    }
+}

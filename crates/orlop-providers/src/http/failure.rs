@@ -85,6 +85,11 @@ impl Failure {
         }
     }
 
+    /// What happened, in words.
+    pub(super) fn what(&self) -> &str {
+        &self.what
+    }
+
     /// The error after `attempts` of these.
     pub(super) fn into_error(self, attempts: u32, retries: &Retries, secret: &Secret) -> Error {
         let mut message = format!("{}; {}", self.what, self.advice);

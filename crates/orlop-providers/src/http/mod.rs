@@ -54,6 +54,19 @@ impl Default for HttpSettings {
     }
 }
 
+/// A call that failed and is about to be tried again.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Retry {
+    /// The number of the coming attempt.
+    pub attempt: u32,
+    /// How many there will be at most.
+    pub of: u32,
+    /// How long the wait until then is.
+    pub wait: Duration,
+    /// What went wrong; no key is in it.
+    pub why: String,
+}
+
 /// Sends calls. Cloning shares the connections.
 #[derive(Clone)]
 pub struct HttpClient {
@@ -78,6 +91,11 @@ impl HttpClient {
         self
     }
 
+    /// How long it waits, and how often it tries.
+    pub fn settings(&self) -> &HttpSettings {
+        &self.settings
+    }
+
     /// The same connections with other waiting times; the connect timeout stays as it was.
     pub fn with_settings(mut self, settings: HttpSettings) -> Self {
         self.settings = settings;
@@ -86,6 +104,11 @@ impl HttpClient {
 
     /// Sends `call` until it is answered, fails for good, or the tries are used up.
     pub async fn send(&self, call: &Call) -> Result<Answer> {
+        self.send_telling(call, |_| ()).await
+    }
+
+    /// The same; `tell` is told of every failure that is tried again, before the wait.
+    pub async fn send_telling(&self, call: &Call, tell: impl Fn(Retry)) -> Result<Answer> {
         let mut attempt = 1;
         loop {
             let failure = match self.attempt(call).await {
@@ -96,8 +119,14 @@ impl HttpClient {
             let Some(delay) = retries.delay(attempt, failure.repeat, &self.jitter) else {
                 return Err(failure.into_error(attempt, retries, call.secret()));
             };
-            sleep(delay).await;
             attempt += 1;
+            tell(Retry {
+                attempt,
+                of: retries.attempts,
+                wait: delay,
+                why: call.secret().mask(failure.what()).into_owned(),
+            });
+            sleep(delay).await;
         }
     }
 

@@ -23,7 +23,7 @@ pub use stream::{Events, events, steps};
 
 use crate::http::Call;
 use crate::sse::{Framing, SseEvent};
-use orlop_core::hooks::ModelRequest;
+use orlop_core::hooks::{Chunk, ModelRequest};
 use orlop_core::interop::Interop;
 use orlop_core::{Config, Context, Error, Manifest, Map, Message, NativeItem, Result};
 use orlop_types::Partial;
@@ -133,4 +133,13 @@ pub enum Step {
     Partial(Partial),
     /// The finished items; nothing follows.
     Final(Vec<NativeItem>),
+}
+
+impl From<Step> for Chunk {
+    fn from(step: Step) -> Self {
+        match step {
+            Step::Partial(partial) => Self::partial(partial),
+            Step::Final(items) => Self::finals(items),
+        }
+    }
 }

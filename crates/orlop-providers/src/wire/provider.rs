@@ -1,9 +1,10 @@
 //! The provider plugin of a wire.
 
-use super::{Guarded, Running, Step, Whole, Wire, steps};
-use crate::http::{self, Call, HttpClient, HttpSettings};
+use super::stream::{send, sent};
+use super::{Guarded, Running, Whole, Wire};
+use crate::http::{Call, HttpClient, HttpSettings};
 use crate::secret::Secret;
-use futures::stream::{BoxStream, StreamExt, TryStreamExt};
+use futures::stream::{BoxStream, StreamExt};
 use orlop_core::hooks::{
     CancelInput, Chunk, ConfigInput, FromNativeInput, ModelAnswer, ModelRequest, RequestChange,
     RequestInput, TagsInput, ToNativeInput, UiInput,
@@ -15,6 +16,7 @@ use orlop_core::{
 };
 use serde_json::json;
 use std::marker::PhantomData;
+use std::time::Duration;
 
 /// The provider plugin of the wire `W`. Cloning shares the connections.
 pub struct HttpProvider<W> {
@@ -96,6 +98,9 @@ impl<W: Wire> Plugin for HttpProvider<W> {
             .config("headers", json!({ "type": "object", "description": "Further HTTP headers." }))
             .config("tool_choice", json!({ "description": "auto, none, required, or a mapping with the name of the tool to call." }))
             .config("output_schema", json!({ "type": "object", "description": "The JSON Schema that the answer has to fit." }))
+            .config("max_retries", json!({ "type": "integer", "default": 2, "description": "How often a request that failed for a passing reason is sent again." }))
+            .config("first_byte_timeout", json!({ "type": "number", "default": 600, "description": "Seconds until the answer must have begun." }))
+            .config("idle_timeout", json!({ "type": "number", "default": 300, "description": "Seconds of silence after which an answer counts as broken off." }))
             .config("extra_body", json!({ "type": "object", "description": "Further fields of the request." }));
         W::describe(manifest)
     }
@@ -183,8 +188,9 @@ impl<W: Wire> Provider for HttpProvider<W> {
         Answer::later(async move {
             let entered = self.running.enter(input.request_id.as_ref());
             let call = W::call(input, cx)?;
+            let http = self.http.clone().with_settings(waits(&input.state.config, &self.http));
             let answer = async {
-                let text = send::<W>(&self.http, &call, input, cx).await?.text().await?;
+                let text = send::<W>(&http, &call, input, cx, |_| ()).await?.text().await?;
                 W::whole(&text).map_err(|error| call.secret().mask_error(error))
             };
             let Whole { items, .. } = match entered {
@@ -202,18 +208,8 @@ impl<W: Wire> Provider for HttpProvider<W> {
         cx: &Context,
     ) -> Option<BoxStream<'static, Result<Chunk>>> {
         let entered = self.running.enter(input.request_id.as_ref());
-        let (http, call) = (self.http.clone(), W::call(input, cx));
-        let (input, cx) = (input.clone(), cx.clone());
-        let steps = async move {
-            let call = call?;
-            let answer = send::<W>(&http, &call, &input, &cx).await?;
-            let steps = steps::<W>(answer, call.secret().clone());
-            Ok::<_, Error>(steps.map_ok(move |step| match step {
-                Step::Final(items) => Step::Final(W::settle(items, &input)),
-                partial => partial,
-            }))
-        };
-        let chunks = futures::stream::once(steps).try_flatten().map(|step| step.map(Chunk::from));
+        let http = self.http.clone().with_settings(waits(&input.state.config, &self.http));
+        let chunks = sent::<W>(http, input.clone(), cx.clone());
         Some(Guarded::stream(chunks.boxed(), entered))
     }
 
@@ -223,29 +219,29 @@ impl<W: Wire> Provider for HttpProvider<W> {
     }
 }
 
+/// How long to wait and how often to try, where the configuration has its own idea.
+fn waits(config: &Config, http: &HttpClient) -> HttpSettings {
+    let mut settings = http.settings().clone();
+    let number = |key: &str| config.get(key).and_then(Value::as_f64);
+    let seconds = |key: &str| Duration::try_from_secs_f64(number(key)?).ok();
+    if let Some(tries) = config.get("max_retries").and_then(Value::as_u64) {
+        settings.retries.attempts = u32::try_from(tries).unwrap_or(u32::MAX).saturating_add(1);
+    }
+    if let Some(limit) = seconds("first_byte_timeout") {
+        settings.first_byte_timeout = limit;
+    }
+    if let Some(limit) = seconds("idle_timeout") {
+        settings.idle_timeout = limit;
+    }
+    settings
+}
+
 /// The family of a model: what its name begins with, the vendor left out. Signed reasoning and the
 /// like mean something to the family that wrote it only.
 fn family(model: &str) -> &str {
     let name = model.rsplit('/').next().unwrap_or(model);
     let end = name.find(|c: char| !c.is_alphabetic()).unwrap_or(name.len());
     &name[..end]
-}
-
-/// Sends the request; once, if the server refuses it, what the wire sends in its place.
-async fn send<W: Wire>(
-    http: &HttpClient,
-    call: &Call,
-    input: &ModelRequest,
-    cx: &Context,
-) -> Result<http::Answer> {
-    let refusal = match http.send(call).await {
-        Ok(answer) => return Ok(answer),
-        Err(error) => error,
-    };
-    match W::instead(input, cx, &refusal) {
-        Some(call) => http.send(&call?).await,
-        None => Err(refusal),
-    }
 }
 
 /// What the configuration says about the request; `extra_body` has the last word.
@@ -261,13 +257,4 @@ fn parameters<W: Wire>(config: &Config) -> Result<Map> {
         params.extend(extra.clone());
     }
     Ok(params)
-}
-
-impl From<Step> for Chunk {
-    fn from(step: Step) -> Self {
-        match step {
-            Step::Partial(partial) => Self::partial(partial),
-            Step::Final(items) => Self::finals(items),
-        }
-    }
 }

@@ -1,12 +1,16 @@
 //! A streamed answer: bytes in, fragments to show and finished items out.
 
 use super::{Meaning, Reader, Step, Whole, Wire, failure};
-use crate::http::Answer;
+use crate::http::{Answer, Call, HttpClient, Retry};
 use crate::secret::Secret;
 use crate::sse::Framing;
 use bytes::Bytes;
+use futures::channel::mpsc;
 use futures::{FutureExt, Stream, StreamExt, stream};
-use orlop_types::{Error, NativeItem, Partial, Result};
+use orlop_core::Context as HookContext;
+use orlop_core::hooks::{Chunk, ModelRequest};
+use orlop_types::{Error, Map, NativeItem, Partial, Result};
+use serde_json::json;
 use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -45,6 +49,107 @@ pub fn steps<W: Wire>(
         Err(error) => stream::iter(vec![Err(secret.mask_error(error))]),
     });
     Box::pin(steps.flatten_stream()).right_stream()
+}
+
+/// A request on its way: tells of each try that failed, then gives the chunks of the answer.
+pub(super) fn sent<W: Wire>(
+    http: HttpClient,
+    input: ModelRequest,
+    cx: HookContext,
+) -> impl Stream<Item = Result<Chunk>> + Send {
+    let call = W::call(&input, &cx);
+    let (retries, told) = mpsc::unbounded();
+    let answer = async move {
+        let call = call?;
+        // Nobody listens any more when the request was dropped.
+        let tell = |retry| drop(retries.unbounded_send(retry));
+        let answer = send::<W>(&http, &call, &input, &cx, tell).await?;
+        let steps = steps::<W>(answer, call.secret().clone());
+        Ok::<_, Error>(steps.map(move |step| match step? {
+            Step::Final(items) => Ok(Chunk::finals(W::settle(items, &input))),
+            partial => Ok(partial.into()),
+        }))
+    };
+    Sent { told: Some(told), phase: Phase::Sending(Box::pin(answer)) }
+}
+
+/// Sends the request; once, if the server refuses it, what the wire sends in its place.
+pub(super) async fn send<W: Wire>(
+    http: &HttpClient,
+    call: &Call,
+    input: &ModelRequest,
+    cx: &HookContext,
+    tell: impl Fn(Retry),
+) -> Result<Answer> {
+    let refusal = match http.send_telling(call, &tell).await {
+        Ok(answer) => return Ok(answer),
+        Err(error) => error,
+    };
+    match W::instead(input, cx, &refusal) {
+        Some(call) => http.send_telling(&call?, &tell).await,
+        None => Err(refusal),
+    }
+}
+
+/// See [`sent`].
+struct Sent<F, S> {
+    /// The tries that failed; gone once all of them were told.
+    told: Option<mpsc::UnboundedReceiver<Retry>>,
+    phase: Phase<F, S>,
+}
+
+enum Phase<F, S> {
+    Sending(Pin<Box<F>>),
+    Answered(S),
+    Failed(Option<Error>),
+}
+
+impl<F, S> Unpin for Sent<F, S> {}
+
+impl<F, S> Stream for Sent<F, S>
+where
+    F: Future<Output = Result<S>>,
+    S: Stream<Item = Result<Chunk>> + Unpin,
+{
+    type Item = Result<Chunk>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let Self { told, phase } = &mut *self;
+        if let Phase::Sending(answer) = phase
+            && let Poll::Ready(answered) = answer.as_mut().poll(cx)
+        {
+            *phase = match answered {
+                Ok(steps) => Phase::Answered(steps),
+                Err(error) => Phase::Failed(Some(error)),
+            };
+        }
+        if let Some(retries) = told {
+            match retries.poll_next_unpin(cx) {
+                Poll::Ready(Some(retry)) => {
+                    return Poll::Ready(Some(Ok(Chunk::partial(waiting(&retry)))));
+                }
+                Poll::Ready(None) => *told = None,
+                Poll::Pending => {}
+            }
+        }
+        match phase {
+            Phase::Sending(_) => Poll::Pending,
+            Phase::Answered(steps) => steps.poll_next_unpin(cx),
+            Phase::Failed(error) => Poll::Ready(error.take().map(Err)),
+        }
+    }
+}
+
+/// Says that a failed request is tried again: `metadata.retry`, no text.
+fn waiting(retry: &Retry) -> Partial {
+    let about = json!({
+        "attempt": retry.attempt,
+        "of": retry.of,
+        "wait_ms": u64::try_from(retry.wait.as_millis()).unwrap_or(u64::MAX),
+        "why": retry.why,
+    });
+    let metadata = Map::from_iter([("retry".to_owned(), about)]);
+    Partial { metadata: Some(Box::new(metadata)), ..Partial::default() }
 }
 
 async fn whole<W: Wire>(answer: Answer) -> Result<Vec<Step>> {

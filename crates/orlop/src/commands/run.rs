@@ -359,6 +359,13 @@ impl Printer {
                 self.shown.push_str(&message.content);
                 self.open_line = !self.shown.ends_with('\n');
             }
+            EventKind::Partial { message } => {
+                let retry = message.metadata.as_ref().and_then(|metadata| metadata.get("retry"));
+                if let Some(retry) = retry {
+                    self.close_line()?;
+                    self.note(&waiting(retry));
+                }
+            }
             EventKind::ToolCall { name, preview, .. } => {
                 self.close_line()?;
                 let text = if preview.is_empty() { name } else { preview };
@@ -412,4 +419,11 @@ impl Printer {
             }
         }
     }
+}
+
+/// One line about a request that is sent again.
+fn waiting(retry: &Value) -> String {
+    let seconds = retry["wait_ms"].as_u64().unwrap_or_default().div_ceil(1000);
+    let why = plain_line(retry["why"].as_str().unwrap_or_default());
+    format!("· {why}; trying again in {seconds} s ({} of {})", retry["attempt"], retry["of"])
 }
