@@ -7,10 +7,10 @@ use axum::extract::{Request, State};
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use serde_json::json;
+use bytes::Bytes;
 
-use super::render::{Frame, as_document, as_events};
-use super::reply::{Content, Reply, error_object};
+use super::api::{Api, Frame, Speech, pauses};
+use super::reply::{Completion, Content, Ending, Reply};
 use super::request::RecordedRequest;
 use super::server::Shared;
 use crate::local_server::Stopping;
@@ -39,7 +39,7 @@ pub(super) async fn answer(
         }
     }
 
-    let body = BodySteps::new(&reply.content, &request, number);
+    let body = BodySteps::new(&reply, &request, number);
     match head_of(&reply, &body) {
         Ok((status, headers)) => {
             (status, headers, play(body.steps, stopping, presence)).into_response()
@@ -47,7 +47,7 @@ pub(super) async fn answer(
         Err(mistake) => {
             // The test sees what is wrong with its script instead of a closed connection.
             presence.reply_is_complete();
-            let error = json!({"error": error_object(&mistake)}).to_string();
+            let error = Api::Chat.speech().error(500, &mistake).to_string();
             (StatusCode::INTERNAL_SERVER_ERROR, error).into_response()
         }
     }
@@ -60,31 +60,46 @@ struct BodySteps {
 }
 
 impl BodySteps {
-    fn new(content: &Content, request: &RecordedRequest, number: usize) -> Self {
-        match content {
+    fn new(reply: &Reply, request: &RecordedRequest, number: usize) -> Self {
+        let speech = Api::of(request).map_or(Api::Chat, |(api, _)| api).speech();
+        match &reply.content {
             Content::Completion(completion) => {
                 let frame = Frame::new(request, number);
                 if request.wants_stream() {
-                    return Self::events(as_events(completion, &frame));
+                    return Self::stream(speech.stream(completion, &frame), speech);
                 }
-                let (steps, length) = as_document(completion, &frame);
-                Self::json(steps, length)
+                document(completion, Bytes::from(speech.document(completion, &frame).to_string()))
             }
-            Content::Script(script) => Self::events(script.steps.clone()),
-            Content::Fixed(fixed) if fixed.body.is_empty() => Self::json(Vec::new(), 0),
+            Content::Script(script) => Self::stream(script.steps.clone(), speech),
             Content::Fixed(fixed) => {
-                Self::json(vec![Step::Write(fixed.body.clone())], fixed.body.len())
+                let mock_error = || speech.error(reply.status, &fixed.message).to_string().into();
+                let body = fixed.body.clone().unwrap_or_else(mock_error);
+                let length = body.len();
+                let steps = if length == 0 { Vec::new() } else { vec![Step::Write(body)] };
+                Self::json(steps, length)
             }
         }
     }
 
-    fn events(steps: Vec<Step>) -> Self {
-        Self { steps, content_type: "text/event-stream; charset=utf-8", length: None }
+    fn stream(steps: Vec<Step>, speech: &dyn Speech) -> Self {
+        Self { steps, content_type: speech.stream_type(), length: None }
     }
 
     fn json(steps: Vec<Step>, length: usize) -> Self {
         Self { steps, content_type: "application/json", length: Some(length) }
     }
+}
+
+/// The pauses come first: nothing can be sent before all of it is known.
+fn document(completion: &Completion, document: Bytes) -> BodySteps {
+    let length = document.len();
+    let mut steps = pauses(completion);
+    if matches!(completion.ending, Ending::Cut) {
+        steps.extend([Step::Write(document.slice(..length / 2)), Step::Cut]);
+    } else {
+        steps.push(Step::Write(document));
+    }
+    BodySteps::json(steps, length)
 }
 
 fn head_of(reply: &Reply, body: &BodySteps) -> Result<(StatusCode, HeaderMap), String> {

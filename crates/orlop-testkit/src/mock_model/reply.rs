@@ -40,7 +40,9 @@ pub struct Completion {
     pub(super) fragments: usize,
     pub(super) interleaved: bool,
     pub(super) pace: Option<Duration>,
-    pub(super) usage: Value,
+    pub(super) usage: Usage,
+    /// Sent instead of `usage`.
+    pub(super) usage_json: Option<Value>,
     pub(super) finish_reason: Option<String>,
     pub(super) ending: Ending,
 }
@@ -55,6 +57,23 @@ pub(super) enum Part {
     Delay(Duration),
 }
 
+/// What an answer took, in words that are the same for every API.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Usage {
+    /// Everything read, what came from a cache included.
+    pub(super) input: u64,
+    /// Everything written, reasoning included.
+    pub(super) output: u64,
+    pub(super) cached: Option<u64>,
+    pub(super) reasoning: Option<u64>,
+}
+
+impl Usage {
+    fn new(input: u64, output: u64) -> Self {
+        Self { input, output, cached: None, reasoning: None }
+    }
+}
+
 /// How a completion ends.
 #[derive(Clone, Debug)]
 pub(super) enum Ending {
@@ -63,6 +82,28 @@ pub(super) enum Ending {
     WithoutFinish,
     Error(Value),
     Cut,
+}
+
+impl Completion {
+    /// Why the model stops: `stop`, `length`, `tool_calls`, `content_filter`, `refusal`, `pause`,
+    /// or the word of one API.
+    pub(super) fn finish(&self) -> &str {
+        let calls_tools = self.parts.iter().any(|part| matches!(part, Part::ToolCalls(_)));
+        match &self.finish_reason {
+            Some(reason) => reason,
+            None if calls_tools => "tool_calls",
+            None => "stop",
+        }
+    }
+}
+
+impl Ending {
+    /// The status and the message of an error.
+    pub(super) fn failure(&self) -> (u16, String) {
+        let Self::Error(error) = self else { return (500, String::new()) };
+        let status = error["code"].as_u64().and_then(|code| u16::try_from(code).ok());
+        (status.unwrap_or(500), error["message"].as_str().unwrap_or_default().to_owned())
+    }
 }
 
 /// A body sent step by step, exactly as the test says.
@@ -74,7 +115,10 @@ pub struct Script {
 /// A body sent as a whole.
 #[derive(Clone, Debug)]
 pub struct Fixed {
-    pub(super) body: Bytes,
+    /// An error in the form of the API unless set.
+    pub(super) body: Option<Bytes>,
+    /// What that error says.
+    pub(super) message: String,
 }
 
 /// A request of the model to call a tool.
@@ -93,6 +137,12 @@ impl ToolCall {
         arguments: impl Into<String>,
     ) -> Self {
         Self { id: id.into(), name: name.into(), arguments: arguments.into() }
+    }
+
+    /// The arguments for an API that wants them as an object; empty if they are none.
+    pub(super) fn argument_object(&self) -> Value {
+        let arguments = serde_json::from_str(&self.arguments).ok();
+        arguments.filter(Value::is_object).unwrap_or_else(|| json!({}))
     }
 }
 
@@ -143,7 +193,8 @@ impl Reply<Completion> {
             fragments: 1,
             interleaved: false,
             pace: None,
-            usage: usage(10, 5),
+            usage: Usage::new(10, 5),
+            usage_json: None,
             finish_reason: None,
             ending: Ending::Complete,
         })
@@ -168,7 +219,7 @@ impl Reply<Completion> {
         Self::empty().then_tool_calls(calls)
     }
 
-    /// An error object where a chunk should be, under HTTP 200.
+    /// An error where a chunk should be, under HTTP 200.
     pub fn error(message: &str) -> Self {
         Self::empty().then_error(error_object(message))
     }
@@ -185,7 +236,8 @@ impl Reply<Completion> {
         })
     }
 
-    /// The name of the field that carries reasoning: `reasoning_content` unless set here.
+    /// The name of the field that carries reasoning in chat completions: `reasoning_content`
+    /// unless set here.
     pub fn reasoning_field(self, name: impl Into<String>) -> Self {
         self.map(|completion| completion.reasoning_field = name.into())
     }
@@ -231,15 +283,26 @@ impl Reply<Completion> {
 
     /// The token counts to report: 10 and 5 unless set.
     pub fn usage(self, prompt_tokens: u64, completion_tokens: u64) -> Self {
-        self.usage_json(usage(prompt_tokens, completion_tokens))
+        self.map(|completion| completion.usage = Usage::new(prompt_tokens, completion_tokens))
     }
 
-    /// The `usage` object to report, in full.
+    /// How many of the tokens read came from a cache.
+    pub fn cached(self, tokens: u64) -> Self {
+        self.map(|completion| completion.usage.cached = Some(tokens))
+    }
+
+    /// How many of the tokens written were reasoning.
+    pub fn thought(self, tokens: u64) -> Self {
+        self.map(|completion| completion.usage.reasoning = Some(tokens))
+    }
+
+    /// The usage object to report, in full.
     pub fn usage_json(self, usage: Value) -> Self {
-        self.map(|completion| completion.usage = usage)
+        self.map(|completion| completion.usage_json = Some(usage))
     }
 
-    /// The finish reason: `tool_calls` or `stop` unless set.
+    /// The finish reason: `tool_calls` or `stop` unless set. `length`, `content_filter`,
+    /// `refusal` and `pause` are said in the word of the API, others as they are.
     pub fn finish_reason(self, reason: impl Into<String>) -> Self {
         self.map(|completion| completion.finish_reason = Some(reason.into()))
     }
@@ -254,7 +317,8 @@ impl Reply<Completion> {
         self.ending(Ending::WithoutFinish)
     }
 
-    /// Ends with `{"error": error}` in a data line instead of a finish reason.
+    /// Ends with an error instead of a finish reason. Chat completions send this object; other APIs
+    /// make their own of its `message` and `code`, which is a status.
     pub fn then_error(self, error: Value) -> Self {
         self.ending(Ending::Error(error))
     }
@@ -314,15 +378,20 @@ impl Reply<Script> {
 }
 
 impl Reply<Fixed> {
-    /// This HTTP status with an error object as the body, unless [`Self::body`] says otherwise.
+    /// This HTTP status with an error in the form of the API as the body, unless [`Self::body`]
+    /// says otherwise.
     pub fn status(status: u16) -> Self {
-        let error = json!({"error": error_object(&format!("mock status {status}"))});
-        Self { status, ..Self::ok(Fixed { body: error.to_string().into() }) }
+        Self { status, ..Self::ok(Fixed { body: None, message: format!("mock status {status}") }) }
+    }
+
+    /// What the error says.
+    pub fn saying(self, message: impl Into<String>) -> Self {
+        self.map(|fixed| fixed.message = message.into())
     }
 
     /// The whole body.
     pub fn body(self, body: impl Into<Bytes>) -> Self {
-        self.map(|fixed| fixed.body = body.into())
+        self.map(|fixed| fixed.body = Some(body.into()))
     }
 
     /// The whole body, as JSON.
@@ -351,12 +420,4 @@ impl From<Fixed> for Content {
 
 pub(super) fn error_object(message: &str) -> Value {
     json!({"message": message, "type": "mock_error", "param": null, "code": null})
-}
-
-fn usage(prompt_tokens: u64, completion_tokens: u64) -> Value {
-    json!({
-        "prompt_tokens": prompt_tokens,
-        "completion_tokens": completion_tokens,
-        "total_tokens": prompt_tokens + completion_tokens,
-    })
 }

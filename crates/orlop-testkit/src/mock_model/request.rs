@@ -7,6 +7,7 @@ use axum::http::request::Parts;
 use bytes::Bytes;
 use serde_json::Value;
 
+use super::api;
 use crate::cassette::redact::{self, Redactor};
 
 /// A request that a server of this crate received.
@@ -47,9 +48,9 @@ impl RecordedRequest {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
 
-    /// Whether the body asks for a stream.
+    /// Whether it asks for a stream.
     pub fn wants_stream(&self) -> bool {
-        self.json()["stream"] == true
+        api::wants_stream(self)
     }
 }
 

@@ -5,12 +5,12 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use axum::Router;
-use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use super::reply::{Content, Reply, error_object};
+use super::api::{Api, Asked};
+use super::reply::{Content, Reply};
 use super::request::RecordedRequest;
-use super::{answer, echo};
+use super::{answer, api, echo, rules};
 use crate::error::TestkitError;
 use crate::local_server::LocalServer;
 use crate::sync::lock;
@@ -46,17 +46,26 @@ pub(super) struct Shared {
 struct ServerScript {
     replies: VecDeque<Reply>,
     otherwise: Arc<dyn Fn(&RecordedRequest) -> Reply + Send + Sync>,
-    models: Reply,
+    models: Models,
+    strict: bool,
+}
+
+/// The answer to the question for models.
+#[derive(Debug)]
+enum Models {
+    Names(Vec<String>),
+    Reply(Reply),
 }
 
 impl MockModel {
-    /// Starts a server with nothing queued. A chat request without a reply gets status 500.
+    /// Starts a server with nothing queued. A request without a reply gets status 500.
     pub async fn start() -> Result<Self, TestkitError> {
         let shared = Arc::new(Shared {
             script: Mutex::new(ServerScript {
                 replies: VecDeque::new(),
-                otherwise: Arc::new(|_| exhausted()),
-                models: list_of_models(["mock-model"]),
+                otherwise: Arc::new(exhausted),
+                models: Models::Names(vec!["mock-model".to_owned()]),
+                strict: false,
             }),
             requests: watch::Sender::default(),
             disconnects: watch::Sender::default(),
@@ -77,18 +86,31 @@ impl MockModel {
         Ok(server)
     }
 
-    /// The address to give to a client: `http://127.0.0.1:PORT/v1`.
-    pub fn base_url(&self) -> String {
-        format!("{}/v1", self.server.origin())
+    /// Starts a server that refuses a request as the real one would: with status 400 and the
+    /// reason, if the conversation in it breaks a rule of the API.
+    pub async fn strict() -> Result<Self, TestkitError> {
+        let server = Self::start().await?;
+        lock(&server.shared.script).strict = true;
+        Ok(server)
     }
 
-    /// Queues the reply to the next chat request that has none yet.
+    /// The address to give to a client of chat completions: `http://127.0.0.1:PORT/v1`.
+    pub fn base_url(&self) -> String {
+        self.base_url_of(Api::Chat)
+    }
+
+    /// The address to give to a client of this API.
+    pub fn base_url_of(&self, api: Api) -> String {
+        format!("{}{}", self.server.origin(), api.base_path())
+    }
+
+    /// Queues the reply to the next request for an answer that has none yet.
     pub fn reply(&self, reply: Reply<impl Into<Content>>) -> &Self {
         lock(&self.shared.script).replies.push_back(reply.any());
         self
     }
 
-    /// Says how to answer chat requests when nothing is queued.
+    /// Says how to answer when nothing is queued.
     pub fn otherwise<C: Into<Content>>(
         &self,
         answer: impl Fn(&RecordedRequest) -> Reply<C> + Send + Sync + 'static,
@@ -102,14 +124,16 @@ impl MockModel {
         lock(&self.shared.script).replies.len()
     }
 
-    /// The models that `GET /v1/models` lists: `mock-model` unless set.
+    /// The models that the server lists: `mock-model` unless set.
     pub fn models(&self, names: impl IntoIterator<Item = impl Into<String>>) -> &Self {
-        self.models_reply(list_of_models(names))
+        let names = names.into_iter().map(Into::into).collect();
+        lock(&self.shared.script).models = Models::Names(names);
+        self
     }
 
-    /// The answer to `GET /v1/models` from now on, such as `Reply::status(503)`.
+    /// The answer to the question for models from now on, such as `Reply::status(503)`.
     pub fn models_reply(&self, reply: Reply<impl Into<Content>>) -> &Self {
-        lock(&self.shared.script).models = reply.any();
+        lock(&self.shared.script).models = Models::Reply(reply.any());
         self
     }
 
@@ -151,6 +175,13 @@ impl MockModel {
     }
 }
 
+impl ServerScript {
+    /// What the real server would say against this request.
+    fn mistake(&self, api: Api, request: &RecordedRequest) -> Option<String> {
+        self.strict.then(|| rules::check(api, request).err())?
+    }
+}
+
 impl Shared {
     /// Records a request and finds its reply. The number counts the requests from 1.
     pub(super) fn receive(&self, request: &RecordedRequest) -> (Reply, usize) {
@@ -161,43 +192,40 @@ impl Shared {
             requests.push(request.clone());
             number = requests.len();
         });
-        let reply = match (request.method.as_str(), request.path.as_str()) {
-            ("POST", "/v1/chat/completions") => match script.replies.pop_front() {
-                Some(reply) => reply,
-                None => {
-                    let otherwise = script.otherwise.clone();
-                    drop(script);
-                    otherwise(request)
-                }
+        let reply = match Api::of(request) {
+            Some((api, Asked::Answer)) => match script.mistake(api, request) {
+                Some(mistake) => refused(api, 400, &mistake),
+                None => match script.replies.pop_front() {
+                    Some(reply) => reply,
+                    None => {
+                        let otherwise = script.otherwise.clone();
+                        drop(script);
+                        otherwise(request)
+                    }
+                },
             },
-            ("GET", "/v1/models") => script.models.clone(),
-            (method, path) => failed(404, &format!("the mock server has no {method} {path}")),
+            Some((api, Asked::Models)) => match &script.models {
+                Models::Names(names) => Reply::status(200).json(api.speech().models(names)).any(),
+                Models::Reply(reply) => reply.clone(),
+            },
+            Some((_, Asked::Model)) => Reply::status(200).json(api::ollama::shown()).any(),
+            None => {
+                let (method, path) = (&request.method, &request.path);
+                let message = format!("the mock server has no {method} {path}");
+                refused(Api::Chat, 404, &message)
+            }
         };
         (reply, number)
     }
 }
 
-fn exhausted() -> Reply {
-    failed(500, "the script is exhausted: no reply is queued for this request")
+fn exhausted(request: &RecordedRequest) -> Reply {
+    let api = Api::of(request).map_or(Api::Chat, |(api, _)| api);
+    refused(api, 500, "the script is exhausted: no reply is queued for this request")
 }
 
-fn failed(status: u16, message: &str) -> Reply {
-    Reply::status(status).json(json!({"error": error_object(message)})).any()
-}
-
-fn list_of_models(names: impl IntoIterator<Item = impl Into<String>>) -> Reply {
-    let models: Vec<Value> = names
-        .into_iter()
-        .map(|name| {
-            json!({
-                "id": name.into(),
-                "object": "model",
-                "created": 1_700_000_000,
-                "owned_by": "orlop-testkit",
-            })
-        })
-        .collect();
-    Reply::status(200).json(json!({"object": "list", "data": models})).any()
+fn refused(api: Api, status: u16, message: &str) -> Reply {
+    Reply::status(status).json(api.speech().error(status, message)).any()
 }
 
 impl fmt::Debug for ServerScript {

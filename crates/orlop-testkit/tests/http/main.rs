@@ -1,5 +1,6 @@
 //! The servers of this crate, seen over real HTTP by a client that hides nothing.
 
+mod apis;
 mod client;
 mod completions;
 mod echo;
