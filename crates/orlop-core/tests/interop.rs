@@ -23,8 +23,14 @@ fn map(value: Value) -> Map {
     value.as_object().cloned().unwrap()
 }
 
-const WITH_ARGUMENTS: &[&str] =
-    &[OPENAI_FUNCTION, RESPONSES_FUNCTION, ANTHROPIC_TOOL_USE, GEMINI_FUNCTION_CALL, CORE_CALL];
+const WITH_ARGUMENTS: &[&str] = &[
+    OPENAI_FUNCTION,
+    RESPONSES_FUNCTION,
+    ANTHROPIC_TOOL_USE,
+    GEMINI_FUNCTION_CALL,
+    OLLAMA_FUNCTION,
+    CORE_CALL,
+];
 const FREE_FORM: &[&str] = &[OPENAI_CUSTOM, RESPONSES_CUSTOM];
 
 fn all_formats() -> impl Iterator<Item = &'static str> {
@@ -52,6 +58,7 @@ fn call_in(format: &str, payload: &Value) -> Map {
         GEMINI_FUNCTION_CALL => {
             json!({"functionCall": {"id": "c1", "name": "dig", "args": payload}})
         }
+        OLLAMA_FUNCTION => json!({"id": "c1", "function": {"name": "dig", "arguments": payload}}),
         CORE_CALL => json!({"id": "c1", "name": "dig", "arguments": payload}),
         other => panic!("{other}"),
     })
@@ -158,7 +165,7 @@ fn arguments_that_are_no_json_leave_as_they_came() {
             assert_eq!(converted, call_in(to, &broken), "{from} to {to}");
             assert!(built_in().inspect_call(&converted).unwrap().payload_metadata.is_some());
         }
-        for to in [ANTHROPIC_TOOL_USE, GEMINI_FUNCTION_CALL] {
+        for to in [ANTHROPIC_TOOL_USE, GEMINI_FUNCTION_CALL, OLLAMA_FUNCTION] {
             let converted = built_in().convert_call(&call, to).unwrap();
             assert_eq!(converted, call_in(to, &json!({"input": broken})), "{from} to {to}");
         }
@@ -203,6 +210,7 @@ fn ids_and_names_are_found_where_each_format_has_them() {
         (json!({"type": "tool_call", "id": "c1", "name": "a"}), Some("c1")),
         (json!({"id": 7, "name": "a"}), None),
         (json!({"id": null, "function": {"name": "a"}}), None),
+        (json!({"function": {"index": 0, "name": "a", "arguments": {}}}), None),
     ];
     for (call, id) in cases {
         let read = built_in().inspect_call(&map(call.clone())).unwrap();

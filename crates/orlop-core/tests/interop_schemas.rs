@@ -34,6 +34,7 @@ fn a_neutral_schema_is_written_as_each_provider_wants_it() {
         check_schema(schema.clone(), OPENAI_RESPONSES, responses.clone());
         check_schema(schema.clone(), ANTHROPIC, anthropic.clone());
         check_schema(schema.clone(), GEMINI, neutral.clone());
+        check_schema(schema.clone(), OLLAMA, openai.clone());
     }
     assert_eq!(built_in().convert_schema(&map(neutral), "unknown"), None);
 }
@@ -44,7 +45,7 @@ fn strictness_is_kept_where_the_wire_has_it() {
     let written = |format| built_in().convert_schema(&map(strict.clone()), format).unwrap();
     assert_eq!(written(OPENAI_FUNCTION)["function"]["strict"], true);
     assert_eq!(written(OPENAI_RESPONSES)["strict"], true);
-    for format in [ANTHROPIC, GEMINI] {
+    for format in [ANTHROPIC, GEMINI, OLLAMA] {
         assert!(written(format).get("strict").is_none());
     }
 }
@@ -65,11 +66,9 @@ fn a_free_form_tool_becomes_one_text_where_the_wire_knows_none() {
             ANTHROPIC,
             json!({"name": "sh", "description": "Runs.", "input_schema": text}),
         );
-        check_schema(
-            schema,
-            GEMINI,
-            json!({"name": "sh", "description": "Runs.", "parameters": text}),
-        );
+        let declared = json!({"name": "sh", "description": "Runs.", "parameters": text});
+        check_schema(schema.clone(), GEMINI, declared.clone());
+        check_schema(schema, OLLAMA, json!({"type": "function", "function": declared}));
     }
     let plain = json!({"type": "custom", "name": "sh"});
     let written = json!({"type": "custom", "name": "sh", "description": ""});
@@ -91,7 +90,7 @@ fn hostile_schemas_get_defaults_or_are_refused() {
         check_schema(schema, GEMINI, expected);
     }
     for nameless in [json!({}), json!({"name": 7}), json!({"function": {"description": "x"}})] {
-        for format in [OPENAI_FUNCTION, OPENAI_RESPONSES, ANTHROPIC, GEMINI] {
+        for format in [OPENAI_FUNCTION, OPENAI_RESPONSES, ANTHROPIC, GEMINI, OLLAMA] {
             assert_eq!(built_in().convert_schema(&map(nameless.clone()), format), None);
         }
     }

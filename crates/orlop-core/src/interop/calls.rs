@@ -17,11 +17,15 @@ pub const RESPONSES_CUSTOM: &str = "openai.responses.custom_tool_call";
 pub const ANTHROPIC_TOOL_USE: &str = "anthropic.tool_use";
 /// Gemini: `{"functionCall": {"id"?, "name", "args": {...}}}`.
 pub const GEMINI_FUNCTION_CALL: &str = "gemini.function_call";
+/// Ollama: `{"id"?, "function": {"name", "arguments": {...}}}`.
+pub const OLLAMA_FUNCTION: &str = "ollama.function";
 /// The plain form: `{"id", "name", "arguments": {...} or "<json>"}`.
 pub const CORE_CALL: &str = "core.call";
 
 pub(super) fn built_in() -> Vec<CallFormat> {
     vec![
+        // Before the form it resembles, which takes arguments as text only.
+        format(OLLAMA_FUNCTION, read_ollama, write_ollama),
         format(OPENAI_FUNCTION, read_openai_function, write_openai_function),
         format(OPENAI_CUSTOM, read_openai_custom, write_openai_custom),
         format(RESPONSES_FUNCTION, read_responses_function, write_responses_function),
@@ -134,6 +138,12 @@ fn read_gemini(call: &Map) -> Option<InspectedCall> {
     with_arguments(call, id, inner.get("name")?, inner.get("args"))
 }
 
+fn read_ollama(call: &Map) -> Option<InspectedCall> {
+    let function = call.get("function")?;
+    let arguments = function.get("arguments").filter(|arguments| arguments.is_object())?;
+    with_arguments(call, call.get("id"), function.get("name")?, Some(arguments))
+}
+
 fn read_core(call: &Map) -> Option<InspectedCall> {
     if call.contains_key("type") && !is_type(call, "tool_call") {
         return None;
@@ -213,6 +223,15 @@ fn write_gemini(call: &InspectedCall) -> Value {
     json!({ "functionCall": {
         "id": call.call_id, "name": call.tool_name, "args": arguments_of(&call.payload),
     } })
+}
+
+fn write_ollama(call: &InspectedCall) -> Value {
+    let arguments = arguments_of(&call.payload);
+    let function = json!({ "name": call.tool_name, "arguments": arguments });
+    match &call.call_id {
+        Some(id) => json!({ "id": id, "function": function }),
+        None => json!({ "function": function }),
+    }
 }
 
 fn write_core(call: &InspectedCall) -> Value {

@@ -17,6 +17,8 @@ pub const OPENAI_RESPONSES: &str = "openai.responses";
 pub const ANTHROPIC: &str = "anthropic";
 /// Gemini: one function declaration.
 pub const GEMINI: &str = "gemini";
+/// Ollama: as chat completions, and for free-form tools a function that takes one text.
+pub const OLLAMA: &str = "ollama";
 
 pub(super) fn built_in() -> Vec<SchemaFormat> {
     let format = |id: &str, write: fn(&Neutral) -> Value| SchemaFormat {
@@ -28,6 +30,7 @@ pub(super) fn built_in() -> Vec<SchemaFormat> {
         format(OPENAI_RESPONSES, write_responses),
         format(ANTHROPIC, write_anthropic),
         format(GEMINI, write_gemini),
+        format(OLLAMA, write_ollama),
     ]
 }
 
@@ -124,4 +127,10 @@ fn write_gemini(schema: &Neutral) -> Value {
     json!({
         "name": schema.name, "description": schema.description, "parameters": schema.parameters(),
     })
+}
+
+fn write_ollama(schema: &Neutral) -> Value {
+    json!({ "type": "function", "function": {
+        "name": schema.name, "description": schema.description, "parameters": schema.parameters(),
+    } })
 }
