@@ -83,6 +83,12 @@ pub trait Wire: Send + Sync + 'static {
 
     /// Reads an answer that was not streamed.
     fn whole(body: &str) -> Result<Whole>;
+
+    /// A failed request to `model`, with better advice where this API is known to mean something
+    /// by it.
+    fn explained(error: Error, _model: &str) -> Error {
+        error
+    }
 }
 
 /// Reads the events of one answer.

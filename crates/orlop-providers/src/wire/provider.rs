@@ -4,7 +4,12 @@ use super::stream::{send, sent};
 use super::{Guarded, Running, Whole, Wire};
 use crate::http::{Call, HttpClient, HttpSettings};
 use crate::secret::Secret;
+<<<<<<< HEAD
 use futures::stream::{BoxStream, StreamExt};
+=======
+use futures::TryFutureExt;
+use futures::stream::{BoxStream, StreamExt, TryStreamExt};
+>>>>>>> 61098d9 (Let a wire explain the failures it knows)
 use orlop_core::hooks::{
     CancelInput, Chunk, ConfigInput, FromNativeInput, ModelAnswer, ModelRequest, RequestChange,
     RequestInput, TagsInput, ToNativeInput, UiInput,
@@ -193,6 +198,7 @@ impl<W: Wire> Provider for HttpProvider<W> {
                 let text = send::<W>(&http, &call, input, cx, |_| ()).await?.text().await?;
                 W::whole(&text).map_err(|error| call.secret().mask_error(error))
             };
+            let answer = answer.map_err(|error| W::explained(error, model_of(input)));
             let Whole { items, .. } = match entered {
                 Some(entered) => entered.unless_cancelled(answer).await?,
                 None => answer.await?,
@@ -210,6 +216,9 @@ impl<W: Wire> Provider for HttpProvider<W> {
         let entered = self.running.enter(input.request_id.as_ref());
         let http = self.http.clone().with_settings(waits(&input.state.config, &self.http));
         let chunks = sent::<W>(http, input.clone(), cx.clone());
+        let model = model_of(input).to_owned();
+        let chunks =
+            chunks.map(move |chunk| chunk.map_err(|error| W::explained(error, &model)));
         Some(Guarded::stream(chunks.boxed(), entered))
     }
 
@@ -242,6 +251,11 @@ fn family(model: &str) -> &str {
     let name = model.rsplit('/').next().unwrap_or(model);
     let end = name.find(|c: char| !c.is_alphabetic()).unwrap_or(name.len());
     &name[..end]
+}
+
+/// The model that a request goes to.
+fn model_of(input: &ModelRequest) -> &str {
+    input.state.request.get("model").and_then(Value::as_str).unwrap_or_default()
 }
 
 /// What the configuration says about the request; `extra_body` has the last word.
