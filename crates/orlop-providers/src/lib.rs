@@ -1,7 +1,7 @@
 //! How Orlop talks to models: the HTTP client that providers share, what the APIs of model servers
 //! have in common, and one module for each of them.
 //!
-//! Bytes come in through [`http`], become events in [`sse`], and leave a [`wire`] as fragments to
+//! Bytes come in through [`http`], become events in [`sse`] or [`lines`], and leave a [`wire`] as fragments to
 //! show and finished native items. A provider never sees a session.
 
 pub mod anthropic;
@@ -10,6 +10,7 @@ mod executor;
 pub mod extensions;
 pub mod gemini;
 pub mod http;
+pub mod lines;
 pub mod ollama;
 pub mod openai;
 pub mod responses;

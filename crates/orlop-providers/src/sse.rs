@@ -290,15 +290,20 @@ impl SseParser {
         if size <= self.max_event {
             return Ok(());
         }
-        Err(Error::provider(format!(
-            "the model server sent an event of more than {} bytes; \
-             check that the address leads to a model server",
-            self.max_event
-        )))
+        Err(too_long(self.max_event))
     }
 }
 
-fn text(bytes: &[u8]) -> Result<&str> {
+/// An event that does not end.
+pub(crate) fn too_long(max_event: usize) -> Error {
+    Error::provider(format!(
+        "the model server sent an event of more than {max_event} bytes; \
+         check that the address leads to a model server"
+    ))
+}
+
+/// The bytes of an event as text.
+pub(crate) fn text(bytes: &[u8]) -> Result<&str> {
     std::str::from_utf8(bytes).map_err(|_| {
         let start = String::from_utf8_lossy(&bytes[..bytes.len().min(80)]);
         Error::provider(format!(

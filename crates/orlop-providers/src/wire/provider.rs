@@ -4,12 +4,8 @@ use super::stream::{send, sent};
 use super::{Guarded, Running, Whole, Wire};
 use crate::http::{Call, HttpClient, HttpSettings};
 use crate::secret::Secret;
-<<<<<<< HEAD
-use futures::stream::{BoxStream, StreamExt};
-=======
 use futures::TryFutureExt;
-use futures::stream::{BoxStream, StreamExt, TryStreamExt};
->>>>>>> 61098d9 (Let a wire explain the failures it knows)
+use futures::stream::{BoxStream, StreamExt};
 use orlop_core::hooks::{
     CancelInput, Chunk, ConfigInput, FromNativeInput, ModelAnswer, ModelRequest, RequestChange,
     RequestInput, TagsInput, ToNativeInput, UiInput,
@@ -217,8 +213,7 @@ impl<W: Wire> Provider for HttpProvider<W> {
         let http = self.http.clone().with_settings(waits(&input.state.config, &self.http));
         let chunks = sent::<W>(http, input.clone(), cx.clone());
         let model = model_of(input).to_owned();
-        let chunks =
-            chunks.map(move |chunk| chunk.map_err(|error| W::explained(error, &model)));
+        let chunks = chunks.map(move |chunk| chunk.map_err(|error| W::explained(error, &model)));
         Some(Guarded::stream(chunks.boxed(), entered))
     }
 
