@@ -26,7 +26,7 @@ fn a_neutral_schema_is_written_as_each_provider_wants_it() {
     let neutral = json!({"name": "dig", "description": "Digs.", "parameters": parameters});
     let openai = json!({"type": "function", "function": neutral});
     let responses = json!({"type": "function", "name": "dig", "description": "Digs.",
-                           "parameters": parameters});
+                           "parameters": parameters, "strict": false});
     let anthropic = json!({"name": "dig", "description": "Digs.", "input_schema": parameters});
     // Whatever style it comes in, it is written the same.
     for schema in [&neutral, &openai, &responses, &anthropic] {

@@ -64,7 +64,8 @@ impl Neutral {
                 .unwrap_or_else(|| json!({ "type": "object", "properties": {} })),
             free_form: is_free_form(schema)
                 .then(|| inner.get("format").cloned().unwrap_or_default()),
-            strict: inner.get("strict").cloned(),
+            // Not being strict is what is meant where nothing is said.
+            strict: inner.get("strict").filter(|strict| **strict != false).cloned(),
         })
     }
 
@@ -107,14 +108,12 @@ fn write_responses(schema: &Neutral) -> Value {
         }
         return custom;
     }
-    let mut function = json!({
+    // Left out it would mean that the server makes every parameter required.
+    let strict = schema.strict.clone().unwrap_or(Value::Bool(false));
+    json!({
         "type": "function", "name": schema.name, "description": schema.description,
-        "parameters": schema.parameters,
-    });
-    if let Some(strict) = &schema.strict {
-        function["strict"] = strict.clone();
-    }
-    function
+        "parameters": schema.parameters, "strict": strict,
+    })
 }
 
 fn write_anthropic(schema: &Neutral) -> Value {

@@ -247,6 +247,7 @@ mod tests {
                 {"role":"assistant","content":"","metadata":{"reasoning":"hm"}}
                 {"role":"assistant","content":"hi"}
                 {"role":"assistant","content":"","metadata":{"tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"f","arguments":""}}]}}
+                {"role":"assistant","content":"","metadata":{"tool_calls":[{"index":0,"function":{"arguments":"{}"}}]}}
                 {"role":"assistant","content":"","metadata":{"tool_calls":[{"index":1,"id":"c2","type":"function","function":{"name":"g","arguments":"[]"}}]}}
                 final {"type":"reasoning","id":"r","summary":[{"type":"summary_text","text":"hm"}]}
                       {"type":"message","id":"m","role":"assistant","content":[{"type":"output_text","text":"hi"}]}
@@ -330,13 +331,13 @@ mod tests {
         check(
             r#"{"type":"response.failed","response":{"status":"failed","error":{"code":"rate_limit_exceeded","message":"slow down, key"}}}"#,
             expect![
-                "provider: the model server reported an error: slow down, ***; change the request accordingly (retryable false)"
+                "provider: the model server reported an error: slow down, ***; try again later (retryable true)"
             ],
         );
         check(
             r#"{"type":"error","code":"server_error","message":"it broke","param":null,"sequence_number":3}"#,
             expect![
-                "provider: the model server reported an error: it broke; change the request accordingly (retryable false)"
+                "provider: the model server reported an error: it broke; try again later (retryable true)"
             ],
         );
         check(

@@ -24,7 +24,9 @@ fn status_in(body: &str) -> Option<u16> {
     let number = |key: &str| error.get(key)?.as_u64().filter(|code| (400..600).contains(code));
     match ["status_code", "code", "status"].into_iter().find_map(number) {
         Some(status) => u16::try_from(status).ok(),
-        None => status_named(error.get("type")?.as_str()?),
+        None => {
+            ["code", "type"].into_iter().find_map(|key| status_named(error.get(key)?.as_str()?))
+        }
     }
 }
 
@@ -37,10 +39,10 @@ fn status_named(kind: &str) -> Option<u16> {
         "permission_error" => 403,
         "not_found_error" => 404,
         "request_too_large" => 413,
-        "rate_limit_error" => 429,
-        "api_error" => 500,
+        "rate_limit_error" | "rate_limit_exceeded" => 429,
+        "api_error" | "server_error" => 500,
         "timeout_error" => 504,
-        "overloaded_error" => 529,
+        "overloaded_error" | "server_is_overloaded" => 529,
         _ => return None,
     })
 }
@@ -84,6 +86,14 @@ fn kept(body: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_code_in_words_says_more_than_the_kind() {
+        let body = r#"{"error":{"type":"invalid_request_error","code":"rate_limit_exceeded","message":"no"}}"#;
+        assert_eq!(reported(body).provider_status(), Some(429));
+        let body = r#"{"code":"server_error","message":"no"}"#;
+        assert!(reported(body).retryable());
+    }
 
     #[test]
     fn the_name_of_an_error_says_whether_it_passes() {
