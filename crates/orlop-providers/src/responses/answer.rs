@@ -10,11 +10,10 @@ pub fn response(body: &str) -> Result<Whole> {
     let response =
         Response::parse(body).map_err(|error| failure::unreadable("an answer", body, &error))?;
     check(&response, body)?;
-    let items = items(&response, body)?;
-    if items.is_empty() {
+    if response.output.is_none() {
         return Err(failure::no_choice(Some(body)));
     }
-    let items = with_facts(items, &response);
+    let items = with_facts(items(&response, body)?, &response);
     Ok(Whole { shown: shown(&items), items })
 }
 
@@ -44,8 +43,14 @@ pub(super) fn check(response: &Response<'_>, body: &str) -> Result<()> {
     }
 }
 
+/// The message of a model that said nothing at all. It is not sent again.
+pub(super) const SILENCE: &str = r#"{"type":"message","role":"assistant","content":[]}"#;
+
 /// The items with what the response says beside them, which is kept with the last one.
 pub(super) fn with_facts(mut items: Vec<NativeItem>, response: &Response<'_>) -> Vec<NativeItem> {
+    if items.is_empty() {
+        items.extend(NativeItem::from_text(SILENCE));
+    }
     let reason = response.incomplete_details.as_ref().and_then(|it| it.reason.filled());
     let usage: Option<Map> =
         response.usage.and_then(|usage| serde_json::from_str(usage.get()).ok());
@@ -153,6 +158,16 @@ mod tests {
     }
 
     #[test]
+    fn a_model_may_say_nothing() {
+        check(
+            r#"{"status":"completed","output":[]}"#,
+            expect![[r#"
+                {"role":"assistant","content":""}
+                {"type":"message","role":"assistant","content":[]} + {"finish_reason": String("stop"), "native_finish_reason": String("completed")}"#]],
+        );
+    }
+
+    #[test]
     fn what_is_no_answer_is_an_error() {
         check(
             r#"{"status":"failed","error":{"code":"server_error","message":"it broke"},"output":[]}"#,
@@ -177,7 +192,7 @@ mod tests {
             ]],
         );
         check(
-            r#"{"status":"completed","output":[]}"#,
+            r#"{"status":"completed"}"#,
             expect![
                 "provider: the model server sent an answer without a message; try again (retryable true)"
             ],

@@ -176,13 +176,12 @@ impl Assembler {
         Ok(partial)
     }
 
-    /// The items of the answer. An answer without any is an error.
-    pub fn finish(mut self) -> Result<Vec<NativeItem>> {
-        let items = match self.finished.take() {
+    /// The items of the answer.
+    pub fn finish(mut self) -> Vec<NativeItem> {
+        match self.finished.take() {
             Some(items) => items,
             None => with_facts(self.take_items(), &Response::default()),
-        };
-        if items.is_empty() { Err(failure::no_choice(None)) } else { Ok(items) }
+        }
     }
 
     fn take_items(&mut self) -> Vec<NativeItem> {

@@ -4,9 +4,11 @@
 //! - `status` of a reasoning item, which servers write and do not read;
 //! - reasoning that is only the id of an item which the server did not store, where it has neither
 //!   encrypted content nor text;
+//! - a message of the model without any content;
 //! - a call without a result, or a result without its call: the first gets a result that says so,
 //!   the second becomes a message. Calls and results that have no id are given one.
 
+use super::answer::SILENCE;
 use super::draft::split;
 use super::wire::Head;
 use crate::wire::json::{Unknown, fill, parse};
@@ -57,6 +59,7 @@ pub fn texts<'a>(
                     texts.push(text.unwrap_or(item.wire().into()));
                 }
                 Some(Note::Result(None)) if !selection.continues => texts.push(lost(item).into()),
+                _ if item.wire() == SILENCE => {}
                 _ => texts.push(item.wire().into()),
             }
         }
@@ -327,6 +330,13 @@ mod tests {
             Selection { continues: true, ..Selection::default() },
             expect![[r#"{"type":"function_call_output","call_id":"there","output":"1"}"#]],
         );
+    }
+
+    #[test]
+    fn silence_is_not_sent() {
+        let items = [SILENCE, r#"{"role":"user","content":"and?"}"#];
+        let items = items.map(|text| NativeItem::from_text(text).unwrap());
+        assert_eq!(texts(&items, Selection::default()), [items[1].wire()]);
     }
 
     #[test]
