@@ -1,6 +1,7 @@
 //! Between the neutral transcript and the message objects of the API. Pure, in both directions.
 
 use super::content::{Takes, blocks, pictures, text_block};
+use super::ids::Ids;
 use crate::wire::facts::{recall, recall_result, remember, remember_result};
 use orlop_types::{Map, Message, NativeItem, Role, Value};
 use serde_json::json;
@@ -16,19 +17,23 @@ pub const INVALID_JSON: &str = "_invalid_json";
 /// Tool calls pass if they have the form of this API. Reasoning of another provider is
 /// remembered, not sent.
 pub fn to_native(messages: &[Message]) -> Vec<NativeItem> {
-    messages.iter().map(native).collect()
+    let mut ids = Ids::default();
+    messages.iter().map(|message| native(message, &mut ids)).collect()
 }
 
-fn native(message: &Message) -> NativeItem {
+fn native(message: &Message, ids: &mut Ids) -> NativeItem {
     match message.role() {
         Role::System => item("system", blocks(message.content(), message, Takes::Text)),
         Role::User => item("user", blocks(message.content(), message, Takes::Everything)),
         Role::Assistant => {
             let mut said = blocks(message.content(), message, Takes::Text);
-            said.extend(message.tool_calls().map(call));
+            if message.tool_calls().next().is_some() {
+                ids.next_answer();
+            }
+            said.extend(message.tool_calls().map(|made| call(made, ids)));
             remember(message, item("assistant", said))
         }
-        Role::Tool => remember_result(message, item("user", vec![result(message)])),
+        Role::Tool => remember_result(message, item("user", vec![result(message, ids)])),
     }
 }
 
@@ -44,14 +49,14 @@ fn item(role: &str, blocks: Vec<Value>) -> NativeItem {
 }
 
 /// A tool call as a block. One that cannot be answered, for want of an id, becomes text.
-fn call(call: &Map) -> Value {
-    let (id, name) = (text(call, "id"), text(call, "name"));
-    let (Some(id), Some(name), Some("tool_use")) = (id, name, text(call, "type")) else {
+fn call(call: &Map, ids: &mut Ids) -> Value {
+    let named = text(call, "name").filter(|_| text(call, "type") == Some("tool_use"));
+    let (Some(_), Some(id)) = (named, text(call, "id")) else {
         return text_block(&format!("[called a tool: {}]", Value::Object(call.clone())));
     };
+    let id = ids.of_call(id);
     let mut call = call.clone();
-    call.insert("id".to_owned(), call_id(id).into());
-    call.insert("name".to_owned(), name.into());
+    call.insert("id".to_owned(), id.into());
     match call.get("input") {
         Some(Value::Object(_)) => {}
         None | Some(Value::Null) => {
@@ -68,13 +73,14 @@ fn call(call: &Map) -> Value {
     Value::Object(call)
 }
 
-fn result(message: &Message) -> Value {
+fn result(message: &Message, ids: &mut Ids) -> Value {
     let structured = message.tool_result();
     let said = structured.and_then(|result| result.get("text")).filter(|text| text.is_string());
     let mut content = blocks(said.unwrap_or(message.content()), message, Takes::Everything);
     content.extend(structured.map(pictures).unwrap_or_default());
     let id = message.metadata().get("tool_call_id").and_then(Value::as_str);
-    let mut result = json!({ "type": "tool_result", "tool_use_id": call_id(id.unwrap_or("")) });
+    let mut result =
+        json!({ "type": "tool_result", "tool_use_id": ids.of_result(id.unwrap_or("")) });
     result["content"] = match content.as_slice() {
         [] => "".into(),
         [only] if only["type"] == "text" => only["text"].clone(),
@@ -84,12 +90,6 @@ fn result(message: &Message) -> Value {
         result["is_error"] = true.into();
     }
     result
-}
-
-/// An id with the characters that the API allows; those of other servers may have others.
-fn call_id(id: &str) -> String {
-    let allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    id.chars().map(|c| if allowed(c) { c } else { '_' }).collect()
 }
 
 fn text<'a>(fields: &'a Map, key: &str) -> Option<&'a str> {
@@ -301,6 +301,24 @@ mod tests {
             json!({"role": "assistant", "content": ""}),
             expect![[r#"{"role":"assistant","content":[]}"#]],
         );
+    }
+
+    #[test]
+    fn calls_that_share_an_id_are_told_apart() {
+        let call = json!({"type": "tool_use", "id": "0", "name": "f", "input": {}});
+        let answer =
+            json!({"role": "assistant", "content": "", "metadata": {"tool_calls": [call]}});
+        let result = json!({"role": "tool", "content": "x", "metadata": {"tool_call_id": "0"}});
+        let messages = [&answer, &result, &answer, &result];
+        let messages = messages.map(|message| Message::from_json(message.clone()).unwrap());
+        let seen: Vec<String> =
+            to_native(&messages).iter().map(|it| it.wire().to_owned()).collect();
+        expect![[r#"
+            {"role":"assistant","content":[{"type":"tool_use","id":"0","name":"f","input":{}}]}
+            {"role":"user","content":[{"type":"tool_result","tool_use_id":"0","content":"x"}]}
+            {"role":"assistant","content":[{"type":"tool_use","id":"0_2","name":"f","input":{}}]}
+            {"role":"user","content":[{"type":"tool_result","tool_use_id":"0_2","content":"x"}]}"#]]
+        .assert_eq(&seen.join("\n"));
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod content;
 pub mod convert;
 pub mod event;
 mod fields;
+mod ids;
 mod provider;
 pub mod request;
 pub mod settings;
