@@ -5,9 +5,10 @@
 //! history may have it otherwise, for instance after an interrupted turn, and is not changed.
 
 use super::content::text_block;
-use super::fields::quoted;
+use super::fields::{Fields, quoted};
+use crate::wire::json::{fill, parse};
 use orlop_types::{NativeItem, Value};
-use serde_json::json;
+use serde_json::value::RawValue;
 use std::borrow::Cow;
 
 /// What stands for the result of a call that has none.
@@ -17,22 +18,63 @@ const LATE_RESULT: &str = "[the result of an earlier tool call]";
 /// What stands for the beginning of a conversation that begins with an answer.
 const BEGINNING: &str = "[the conversation goes on]";
 
-/// How items begin that are text alone. Most are, and need not be parsed.
-const PLAIN_WORDS: &str = r#"{"role":"user","content":""#;
-const PLAIN_ANSWER: &str = r#"{"role":"assistant","content":""#;
+const USER: &str = r#"{"role":"user","content":"#;
+const ASSISTANT: &str = r#"{"role":"assistant","content":"#;
 
-/// What an item is to the order.
+/// What an item is to the order. Ids are JSON texts.
 enum Kind<'a> {
     /// Instructions; they stand elsewhere.
     System,
-    /// A message of the person, with the calls that it has results of.
-    User(Vec<&'a str>),
+    /// A message of the person.
+    User(Said<'a>),
     /// An answer, with the calls that it waits for.
-    Assistant(Vec<&'a str>),
+    Assistant(Cow<'a, str>, Vec<&'a str>),
     /// Nothing: the API refuses messages without content.
     Empty,
     /// Anything else.
     Other,
+}
+
+/// A message of the person.
+struct Said<'a> {
+    item: &'a NativeItem,
+    /// Its content, as JSON text.
+    content: &'a str,
+    /// The calls that it has results of.
+    results: Vec<&'a str>,
+}
+
+/// What the order depends on in a block.
+#[derive(Debug, Default)]
+struct Head<'a> {
+    kind: Option<&'a RawValue>,
+    id: Option<&'a RawValue>,
+    tool_use_id: Option<&'a RawValue>,
+    text: Option<&'a RawValue>,
+    cache_control: Option<&'a RawValue>,
+}
+
+fill!(Head, "a block",
+    place: {},
+    value: {
+        "type" => kind,
+        "id" => id,
+        "tool_use_id" => tool_use_id,
+        "text" => text,
+        "cache_control" => cache_control,
+    },
+    skip unknown,
+);
+
+impl Head<'_> {
+    fn is(&self, kind: &str) -> bool {
+        self.kind.is_some_and(|held| held.get().trim_matches('"') == kind)
+    }
+
+    /// The API sends text blocks without text, now and then, and refuses them.
+    fn is_empty_text(&self) -> bool {
+        self.is("text") && self.text.is_some_and(|text| text.get() == "\"\"")
+    }
 }
 
 /// Writes the messages of a request, one after the other.
@@ -40,7 +82,7 @@ pub(super) struct Turns<'a, 'o> {
     out: &'o mut String,
     empty: bool,
     /// Messages of the person since the last answer.
-    said: Vec<(&'a NativeItem, Vec<&'a str>)>,
+    said: Vec<Said<'a>>,
     /// The calls of that answer.
     calls: Vec<&'a str>,
     ended: Ended<'a>,
@@ -65,16 +107,16 @@ impl<'a, 'o> Turns<'a, 'o> {
     pub(super) fn push(&mut self, item: &'a NativeItem) {
         match self.kind(item) {
             Kind::System => self.ended.instructions.push(item),
-            Kind::User(results) => self.said.push((item, results)),
-            Kind::Assistant(calls) => {
+            Kind::User(said) => self.said.push(said),
+            Kind::Assistant(text, calls) => {
                 // The API takes answers one after the other as one.
                 if !self.said.is_empty() {
                     self.close();
                 }
                 if self.empty {
-                    self.message(&person(&quoted(BEGINNING)));
+                    self.message(&format!("{USER}{}}}", quoted(BEGINNING)));
                 }
-                self.message(&without_empty_text(item));
+                self.message(&text);
                 self.calls.extend(calls);
                 self.ended.answer = Some(item);
             }
@@ -94,29 +136,34 @@ impl<'a, 'o> Turns<'a, 'o> {
     /// Writes what the person said since the last answer.
     fn close(&mut self) {
         let (said, calls) = (std::mem::take(&mut self.said), std::mem::take(&mut self.calls));
-        let no_tools = calls.is_empty() && said.iter().all(|(_, results)| results.is_empty());
+        let no_tools = calls.is_empty() && said.iter().all(|said| said.results.is_empty());
         if no_tools || answers_all(&said, &calls) {
-            said.iter().for_each(|(item, _)| self.message(item.wire()));
+            said.iter().for_each(|said| self.message(said.item.wire()));
             return;
         }
-        let missing = calls.iter().filter(|id| !said.iter().any(|(_, ids)| ids.contains(id)));
+        let missing = calls.iter().filter(|id| !said.iter().any(|said| said.results.contains(id)));
         let mut blocks: Vec<Cow<'_, str>> = missing.map(|id| no_result(id).into()).collect();
         let mut open = calls.clone();
         let mut others = Vec::new();
-        for (item, results) in &said {
+        for said in &said {
+            let results = &said.results;
             if results.is_empty() {
-                others.push(inside(item));
+                others.push(inside(said.content));
             } else if results.iter().all(|id| open.contains(id)) && are_unique(results) {
                 open.retain(|id| !results.contains(id));
-                blocks.push(inside(item));
+                blocks.push(inside(said.content));
             } else {
-                let (fitting, late) = sorted(item, &mut open);
+                let (fitting, late) = sorted(said.item, &mut open);
                 blocks.extend(fitting.into_iter().map(Cow::Owned));
                 others.extend(late.into_iter().map(Cow::Owned));
             }
         }
-        blocks.extend(others);
-        self.message(&person(&format!("[{}]", blocks.join(","))));
+        self.message(USER);
+        for (position, block) in blocks.iter().chain(&others).enumerate() {
+            self.out.push(if position == 0 { '[' } else { ',' });
+            self.out.push_str(block);
+        }
+        self.out.push_str("]}");
     }
 
     fn message(&mut self, text: &str) {
@@ -127,60 +174,55 @@ impl<'a, 'o> Turns<'a, 'o> {
     }
 
     fn kind(&mut self, item: &'a NativeItem) -> Kind<'a> {
-        match item.wire() {
-            r#"{"role":"user","content":""}"# | r#"{"role":"assistant","content":""}"# => {
-                return Kind::Empty;
-            }
-            text if text.starts_with(PLAIN_WORDS) => return Kind::User(Vec::new()),
-            text if text.starts_with(PLAIN_ANSWER) => return Kind::Assistant(Vec::new()),
-            _ => {}
-        }
-        let (role, content) = (item.get("role"), item.get("content"));
-        let blocks = content.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-        self.ended.marked |= blocks.iter().any(|block| block.get("cache_control").is_some());
+        let Some((role, content, heads)) = read(item.wire()) else { return Kind::Other };
+        self.ended.marked |= heads.iter().any(|head| head.cache_control.is_some());
         let is_empty = match content {
-            Some(Value::Array(blocks)) => blocks.iter().all(is_empty_text),
-            Some(Value::String(text)) => text.is_empty(),
-            Some(Value::Null) | None => true,
-            Some(_) => false,
+            "\"\"" | "null" => true,
+            _ => content.starts_with('[') && heads.iter().all(Head::is_empty_text),
         };
-        match role.and_then(Value::as_str) {
-            Some("system") if blocks.iter().all(|block| block["type"] == "text") => Kind::System,
-            Some("user" | "assistant") if is_empty => Kind::Empty,
-            Some("user") => Kind::User(ids(blocks, "tool_result", "tool_use_id").collect()),
-            Some("assistant") => Kind::Assistant(ids(blocks, "tool_use", "id").collect()),
+        match role {
+            "system" if heads.iter().all(|head| head.is("text")) => Kind::System,
+            "user" | "assistant" if is_empty => Kind::Empty,
+            "user" => {
+                let results = heads.iter().filter(|head| head.is("tool_result"));
+                let results = results.map(|head| head.tool_use_id.map_or("\"\"", RawValue::get));
+                Kind::User(Said { item, content, results: results.collect() })
+            }
+            "assistant" => {
+                let calls = heads.iter().filter(|head| head.is("tool_use"));
+                let calls = calls.map(|head| head.id.map_or("\"\"", RawValue::get)).collect();
+                match heads.iter().any(Head::is_empty_text) {
+                    true => Kind::Assistant(without_empty_text(item).into(), calls),
+                    false => Kind::Assistant(item.wire().into(), calls),
+                }
+            }
             _ => Kind::Other,
         }
     }
 }
 
-fn ids<'a>(blocks: &'a [Value], kind: &str, key: &str) -> impl Iterator<Item = &'a str> {
-    let of_kind = blocks.iter().filter(move |block| block["type"] == kind);
-    of_kind.map(move |block| block.get(key).and_then(Value::as_str).unwrap_or_default())
-}
-
-/// The API sends text blocks without text, now and then, and refuses them.
-fn is_empty_text(block: &Value) -> bool {
-    block["type"] == "text" && block["text"] == ""
-}
-
-/// The text of an answer; its blocks are copied, all but those without text.
-fn without_empty_text(item: &NativeItem) -> Cow<'_, str> {
-    if item.wire().starts_with(PLAIN_ANSWER) {
-        return item.wire().into();
-    }
-    match item.get("content").and_then(Value::as_array) {
-        Some(blocks) if blocks.iter().any(is_empty_text) => {
-            let kept: Vec<&Value> = blocks.iter().filter(|block| !is_empty_text(block)).collect();
-            json!({ "role": "assistant", "content": kept }).to_string().into()
+/// The role, the text of the content, and its blocks if it is a list of them.
+fn read(wire: &str) -> Option<(&str, &str, Vec<Head<'_>>)> {
+    for (role, start) in [("user", USER), ("assistant", ASSISTANT)] {
+        let Some(rest) = wire.strip_prefix(start) else { continue };
+        let content = rest.strip_suffix('}')?;
+        // What is text alone is not looked into. Its end matters only where it is taken apart.
+        if content.starts_with('"') {
+            return Some((role, content, Vec::new()));
         }
-        _ => item.wire().into(),
+        if let Ok(heads) = parse(content) {
+            return Some((role, content, heads));
+        }
     }
+    let Fields(fields) = serde_json::from_str(wire).ok()?;
+    let named = |name: &str| fields.iter().find(|(key, _)| key == name).map(|field| field.1.get());
+    let (role, content) = (named("role")?.trim_matches('"'), named("content").unwrap_or("null"));
+    Some((role, content, parse(content).unwrap_or_default()))
 }
 
 /// Whether one message has a result for each call, and no other.
-fn answers_all(said: &[(&NativeItem, Vec<&str>)], calls: &[&str]) -> bool {
-    let [(_, results)] = said else { return false };
+fn answers_all(said: &[Said<'_>], calls: &[&str]) -> bool {
+    let [Said { results, .. }] = said else { return false };
     results.len() == calls.len()
         && are_unique(results)
         && results.iter().all(|id| calls.contains(id))
@@ -190,33 +232,25 @@ fn are_unique(ids: &[&str]) -> bool {
     ids.iter().enumerate().all(|(position, id)| !ids[..position].contains(id))
 }
 
-fn person(content: &str) -> String {
-    format!(r#"{{"role":"user","content":{content}}}"#)
-}
-
 fn no_result(id: &str) -> String {
-    let block = json!({
-        "type": "tool_result", "tool_use_id": id, "content": NO_RESULT, "is_error": true,
-    });
-    block.to_string()
+    let text = quoted(NO_RESULT);
+    format!(r#"{{"type":"tool_result","tool_use_id":{id},"content":{text},"is_error":true}}"#)
 }
 
-/// The blocks of a message, without the brackets around them.
-fn inside(item: &NativeItem) -> Cow<'_, str> {
-    let content = item.wire().strip_prefix(r#"{"role":"user","content":"#);
-    let content = content.and_then(|rest| rest.strip_suffix('}'));
-    let is_all = item.value().as_object().is_some_and(|fields| fields.len() == 2);
-    match (content.filter(|_| is_all), item.get("content")) {
-        (Some(content), Some(Value::String(_))) => {
-            format!(r#"{{"type":"text","text":{content}}}"#).into()
-        }
-        (Some(content), _) if content.starts_with('[') => content[1..content.len() - 1].into(),
-        (_, Some(Value::String(text))) => text_block(text).to_string().into(),
-        (_, Some(Value::Array(blocks))) => {
-            blocks.iter().map(Value::to_string).collect::<Vec<_>>().join(",").into()
-        }
-        (_, _) => Cow::default(),
+/// The blocks of a content, without the brackets around them.
+fn inside(content: &str) -> Cow<'_, str> {
+    match content.strip_prefix('[').and_then(|content| content.strip_suffix(']')) {
+        Some(blocks) => blocks.into(),
+        None => format!(r#"{{"type":"text","text":{content}}}"#).into(),
     }
+}
+
+/// The text of an answer with all blocks but those without text.
+fn without_empty_text(item: &NativeItem) -> String {
+    let blocks = item.get("content").and_then(Value::as_array).into_iter().flatten();
+    let is_empty = |block: &&Value| block["type"] == "text" && block["text"] == "";
+    let kept: Vec<String> = blocks.filter(|block| !is_empty(block)).map(Value::to_string).collect();
+    format!("{ASSISTANT}[{}]}}", kept.join(","))
 }
 
 /// The blocks of a message that are results of `open` calls, and the others. A result without a
@@ -228,7 +262,7 @@ fn sorted(item: &NativeItem, open: &mut Vec<&str>) -> (Vec<String>, Vec<String>)
             others.push(block.to_string());
             continue;
         }
-        let id = block.get("tool_use_id").and_then(Value::as_str).unwrap_or_default();
+        let id = block.get("tool_use_id").map_or_else(|| "\"\"".to_owned(), Value::to_string);
         match open.iter().position(|call| *call == id) {
             Some(position) => {
                 open.swap_remove(position);
@@ -256,6 +290,7 @@ fn sorted(item: &NativeItem, open: &mut Vec<&str>) -> (Vec<String>, Vec<String>)
 mod tests {
     use super::*;
     use expect_test::{Expect, expect};
+    use serde_json::json;
 
     fn check(items: Value, expected: Expect) {
         let items: Vec<NativeItem> =
