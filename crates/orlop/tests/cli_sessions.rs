@@ -251,10 +251,19 @@ async fn agents_tools_and_models_are_listed() {
     assert!(place.run(&["tool", "list", "--agent", "other"]).await.ok().starts_with("TOOL"));
     place.run(&["tool", "list", "--agent", "none"]).await.fails(4, &["no agent"]);
 
-    place.model.models(["one", "two"]);
-    assert_eq!(place.run(&["model", "list"]).await.ok(), "MODEL\none\ntwo\n");
+    place.model.models(["one", "gpt-4o-mini"]);
+    assert_eq!(
+        place.run(&["model", "list"]).await.ok(),
+        "MODEL        CONTEXT  PRICE       TAGS\n\
+         one          -        -           -\n\
+         gpt-4o-mini  128K     0.15 / 0.6  vision, tools, json_schema\n"
+    );
     let models = place.run(&["model", "list", "--json"]).await.json();
     assert_eq!((&models[0]["id"], models.as_array().unwrap().len()), (&json!("one"), 2));
+    assert_eq!(
+        (&models[1]["context_window"], &models[1]["price"]["output"]),
+        (&json!(128_000), &json!(0.6))
+    );
     place.run(&["model", "list", "--agent", "none"]).await.fails(4, &["no agent"]);
     let closed = ["--set", "agents.default.base_url=http://127.0.0.1:1/v1"];
     let done = place.run(&[&closed[..], &["model", "list", "--json"]].concat()).await;

@@ -2,6 +2,7 @@
 
 use super::stream::{send, sent};
 use super::{Guarded, Running, Whole, Wire};
+use crate::catalogue;
 use crate::http::{Call, HttpClient, HttpSettings};
 use crate::secret::Secret;
 use futures::TryFutureExt;
@@ -106,8 +107,9 @@ impl<W: Wire> Plugin for HttpProvider<W> {
         W::describe(manifest)
     }
 
-    fn get_tags<'a>(&'a self, _: &'a TagsInput, _: &'a Context) -> Answer<'a, Vec<String>> {
-        Answer::ok(W::TAGS.iter().map(|tag| (*tag).to_owned()).collect())
+    fn get_tags<'a>(&'a self, input: &'a TagsInput, _: &'a Context) -> Answer<'a, Vec<String>> {
+        let model = input.config.text("model").unwrap_or_default();
+        Answer::ok(catalogue::tags(model, W::TAGS))
     }
 
     fn get_ui_elements<'a>(&'a self, input: &'a UiInput, _: &'a Context) -> Answer<'a, Vec<Value>> {
@@ -135,8 +137,12 @@ impl<W: Wire> Provider for HttpProvider<W> {
         Answer::later(async move {
             let call = W::models_call(&input.config)?;
             match self.http.send(&call).await {
-                Ok(answer) => W::models(&answer.text().await?)
-                    .map_err(|error| call.secret().mask_error(error)),
+                Ok(answer) => {
+                    let models = W::models(&answer.text().await?);
+                    let mut models = models.map_err(|error| call.secret().mask_error(error))?;
+                    models.iter_mut().for_each(catalogue::describe);
+                    Ok(models)
+                }
                 // A server without a model list is a server whose list is empty.
                 Err(error) if matches!(error.provider_status(), Some(404 | 405 | 501)) => {
                     Ok(Vec::new())

@@ -5,7 +5,7 @@ use crate::exit::Failure;
 use crate::output;
 use crate::workplace::Workplace;
 use orlop_app::Application;
-use orlop_core::{Config, Core, Value};
+use orlop_core::{Config, Core, Map, Value};
 use serde_json::json;
 use std::process::ExitCode;
 
@@ -132,9 +132,33 @@ pub(super) async fn models(workplace: Workplace, command: Model) -> Result<ExitC
     if json {
         return Ok(output::json(&models)?);
     }
-    let rows: Vec<Vec<String>> = models
-        .iter()
-        .map(|model| vec![model.get("id").and_then(Value::as_str).unwrap_or_default().to_owned()])
-        .collect();
-    Ok(output::table(&["MODEL"], &rows)?)
+    let rows: Vec<Vec<String>> = models.iter().map(model_row).collect();
+    Ok(output::table(&["MODEL", "CONTEXT", "PRICE", "TAGS"], &rows)?)
+}
+
+/// A model, as much as is known of it; prices are dollars for a million tokens.
+fn model_row(model: &Map) -> Vec<String> {
+    let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
+    let context = model.get("context_window").and_then(Value::as_u64).map(tokens);
+    let price = model.get("price").and_then(|price| {
+        Some(format!("{} / {}", price.get("input")?.as_f64()?, price.get("output")?.as_f64()?))
+    });
+    let tags = model.get("tags").and_then(Value::as_array).into_iter().flatten();
+    let tags: Vec<&str> = tags.filter_map(Value::as_str).collect();
+    let unknown = || "-".to_owned();
+    vec![
+        text(model.get("id")),
+        context.unwrap_or_else(unknown),
+        price.unwrap_or_else(unknown),
+        if tags.is_empty() { unknown() } else { tags.join(", ") },
+    ]
+}
+
+/// A number of tokens as people say it: 128K, 1M, 1.05M.
+fn tokens(count: u64) -> String {
+    match count {
+        1_000_000.. => format!("{}M", (count as f64 / 10_000.0).round() / 100.0),
+        1_000.. => format!("{}K", count / 1_000),
+        _ => count.to_string(),
+    }
 }
