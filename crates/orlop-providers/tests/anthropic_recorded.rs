@@ -7,21 +7,17 @@
 use bytes::Bytes;
 use futures::executor::block_on;
 use futures::{StreamExt, stream};
-use orlop_core::{Core, CoreEvent, RequestOptions};
 use orlop_providers::anthropic;
 use orlop_providers::anthropic::convert::{from_native, to_native};
 use orlop_providers::anthropic::request::{Cache, body};
 use orlop_providers::http::message_in;
 use orlop_providers::wire::Step;
-use orlop_testkit::cassette::{Cassette, Replayer};
 use orlop_testkit::fixtures::{Fixture, Fixtures};
-use orlop_testkit::scripted::{config, plain_session};
 use orlop_testkit::skip;
 use orlop_types::{Error, Map, Message, NativeItem, Value};
 use serde_json::json;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 const API: &str = "anthropic-messages";
 
@@ -482,44 +478,4 @@ fn recorded_conversations_keep_their_meaning_as_messages() {
         parts += said.iter().filter(|said| said.starts_with("part")).count();
     }
     println!("{calls} calls and {parts} parts");
-}
-
-/// Recordings of every kind of stream, through the core and over HTTP in small pieces.
-#[tokio::test]
-async fn recorded_streams_become_answers_of_the_core() {
-    const LONGEST: usize = 12_000;
-    let chosen = recorded("recorded streams through the core", |fixture| {
-        fixture.stream && fixture.exchange.response.body.len() <= LONGEST
-    });
-    let chosen: Vec<Fixture> = chosen.into_iter().step_by(4).collect();
-    let cassette: Cassette = chosen.iter().map(|fixture| fixture.exchange.clone()).collect();
-    let replayer = Replayer::start_lenient(cassette).await.unwrap();
-    replayer.in_pieces_of(11);
-    let mut core = Core::new();
-    core.register_provider(Arc::new(anthropic::Anthropic::default()), Vec::new()).unwrap();
-    let config = config(json!({
-        "provider": anthropic::NAME, "model": "m", "base_url": replayer.url("/v1"),
-    }));
-    let session = plain_session(&[Message::user("hi")]).await.unwrap();
-    for Fixture { file, exchange, .. } in &chosen {
-        let mut events = core.send_request_stream(&session, &config, RequestOptions::default());
-        let (mut shown, mut last) = (String::new(), None);
-        while let Some(event) = events.next().await {
-            match event.unwrap_or_else(|error| panic!("{file}: {error:?}")) {
-                CoreEvent::Partial(partial) => shown.push_str(&partial.content),
-                CoreEvent::Final(response) => last = Some(response),
-            }
-        }
-        let response = last.unwrap();
-        response.session.verify().unwrap();
-        let expected = expected(&exchange.response.text());
-        assert_eq!(shown, texts(&expected.content, "text", "text"), "{file}");
-        let [message] = response.messages.as_slice() else { panic!("{file}: {response:?}") };
-        assert_eq!(message.text(), shown, "{file}");
-        let native = response.session.native().unwrap();
-        let item = native.items().iter().last().unwrap().clone();
-        assert_eq!(item.get("content").unwrap().as_array(), Some(&expected.content), "{file}");
-    }
-    println!("{} streams through the core", chosen.len());
-    assert_eq!((replayer.unused(), replayer.disconnects()), (0, 0));
 }

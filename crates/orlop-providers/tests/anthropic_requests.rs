@@ -324,44 +324,6 @@ async fn results_go_back_in_one_message_behind_the_calls() {
         {"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"c2ln"},{"type":"tool_use","id":"a","name":"echo","input":{"text":"a"}},{"type":"tool_use","id":"b","name":"echo","input":{"_invalid_json":"{\"text\":"}}]}
         {"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"a"},{"type":"tool_result","tool_use_id":"b","content":"the arguments are not JSON: EOF while parsing a value at line 1 column 8","is_error":true}]}"#]].assert_eq(&lines.join("\n"));
     assert!(server.requests()[1].body.contains(&thinking.to_string()));
-    let tool = &server.requests()[1].json()["tools"][0];
-    assert_eq!((&tool["name"], &tool["input_schema"]["type"]), (&json!("echo"), &json!("object")));
-}
-
-#[tokio::test] // C-15
-async fn a_conversation_with_another_provider_goes_on() {
-    let said = [
-        json!({ "role": "user", "content": "look", "multipartContent": [
-            { "type": "image_url", "image_url": { "url": "data:image/png;base64,QUJD" } } ] }),
-        json!({ "role": "assistant", "content": "", "metadata": { "reasoning": "hm", "tool_calls": [
-            { "id": "call.1", "type": "function", "function": { "name": "echo", "arguments": "{\"text\":\"x\"}" } },
-            { "functionCall": { "id": "g2", "name": "echo", "args": { "text": "y" } } },
-        ] } }),
-        json!({ "role": "tool", "content": "x", "metadata": { "tool_call_id": "call.1" } }),
-        json!({ "role": "assistant", "content": "so" }),
-        json!({ "role": "user", "content": "and?" }),
-    ];
-    let messages: Vec<Message> =
-        said.into_iter().map(|message| Message::from_json(message).unwrap()).collect();
-    let server = Server::start([ok()]).await;
-    let session = plain_session(&messages).await.unwrap();
-    let config = server.config(json!({ "prompt_cache": "off" }));
-    let response = send(&core(), &session, &config).await.unwrap();
-    response.session.verify().unwrap();
-    let sent = server.requests()[0].json()["messages"].clone();
-    let lines: Vec<String> = sent.as_array().unwrap().iter().map(Value::to_string).collect();
-    expect![[r#"
-        {"role":"user","content":[{"type":"text","text":"look"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"QUJD"}}]}
-        {"role":"assistant","content":[{"type":"tool_use","id":"call_1","name":"echo","input":{"text":"x"}},{"type":"tool_use","id":"g2","name":"echo","input":{"text":"y"}}]}
-        {"role":"user","content":[{"type":"tool_result","tool_use_id":"g2","content":"no result: the call was not run, or its outcome is not known","is_error":true},{"type":"tool_result","tool_use_id":"call_1","content":"x"}]}
-        {"role":"assistant","content":"so"}
-        {"role":"user","content":"and?"}"#]].assert_eq(&lines.join("\n"));
-    let reasoning = response
-        .session
-        .messages()
-        .iter()
-        .find_map(|message| message.metadata().get("reasoning").cloned());
-    assert_eq!(reasoning, Some(json!("hm")), "it stays here");
 }
 
 /// The events as a streamed answer.

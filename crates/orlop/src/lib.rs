@@ -11,15 +11,27 @@ mod workplace;
 use clap::Parser;
 use orlop_app::Plugins;
 use orlop_plugins::SystemMessage;
+use orlop_providers::anthropic::Anthropic;
+use orlop_providers::extensions::{PromptCache, Reasoning};
+use orlop_providers::ollama::Ollama;
 use orlop_providers::openai::OpenAiCompatible;
+use orlop_providers::scripted::Scripted;
+use orlop_providers::{HttpClient, HttpSettings};
 use std::ffi::OsString;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-/// The plugins that ship with Orlop.
+/// The plugins that ship with Orlop. The providers share one HTTP client, and with it connections.
 pub fn shipped_plugins() -> Plugins {
+    let http = HttpClient::new(HttpSettings::default());
     Plugins::new()
-        .provider(Arc::new(OpenAiCompatible::default()), vec![])
+        .provider(
+            Arc::new(OpenAiCompatible::new(http.clone())),
+            vec![Arc::new(PromptCache), Arc::new(Reasoning)],
+        )
+        .provider(Arc::new(Anthropic::new(http.clone())), vec![Arc::new(Reasoning)])
+        .provider(Arc::new(Ollama::new(http)), vec![Arc::new(Reasoning)])
+        .provider(Arc::new(Scripted::default()), vec![Arc::new(Reasoning)])
         .feature(Arc::new(SystemMessage))
 }
 

@@ -1,1 +1,7 @@
-//! Provider extensions: what sits on the stream of a provider.
+//! Extensions of the providers: what works beside a wire, for a session or on the stream.
+
+mod prompt_cache;
+mod reasoning;
+
+pub use prompt_cache::PromptCache;
+pub use reasoning::Reasoning;

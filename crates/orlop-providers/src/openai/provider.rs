@@ -9,7 +9,7 @@ use crate::wire::{self, HttpProvider, Whole, Wire, with_own_calls, with_own_head
 use bytes::Bytes;
 use orlop_core::hooks::ModelRequest;
 use orlop_core::interop::{Interop, calls, schemas};
-use orlop_core::{Config, Context, Manifest, Map, Message, NativeItem, Result, Value};
+use orlop_core::{Config, Context, Error, Manifest, Map, Message, NativeItem, Result, Value};
 use serde_json::json;
 
 /// The plugin's name, as `provider` in a configuration says it.
@@ -21,6 +21,8 @@ pub type OpenAiCompatible = HttpProvider<Chat>;
 /// The chat completions API.
 #[derive(Debug)]
 pub struct Chat;
+
+const PROMPT_CACHE_KEY: &str = "prompt_cache_key";
 
 /// Configuration keys that go into the request under their own name.
 const PARAMETERS: &[&str] = &[
@@ -36,7 +38,7 @@ const PARAMETERS: &[&str] = &[
     "frequency_penalty",
     "parallel_tool_calls",
     "response_format",
-    "prompt_cache_key",
+    PROMPT_CACHE_KEY,
     "service_tier",
 ];
 
@@ -114,6 +116,15 @@ impl Wire for Chat {
         let config = &input.state.config;
         let call = Call::post(wire::base_url::<Self>(config), "chat/completions", body(input, cx))?;
         authorised(if input.stream { call.accept_events() } else { call }, config)
+    }
+
+    /// A server that knows no such key may refuse it, and can answer without.
+    fn instead(input: &ModelRequest, cx: &Context, refusal: &Error) -> Option<Result<Call>> {
+        let is_refused = matches!(refusal.provider_status(), Some(400 | 422))
+            && refusal.provider_body().is_some_and(|body| body.contains(PROMPT_CACHE_KEY));
+        let mut input = input.clone();
+        let held = input.state.request.shift_remove(PROMPT_CACHE_KEY);
+        held.filter(|_| is_refused).map(|_| Self::call(&input, cx))
     }
 
     fn models_call(config: &Config) -> Result<Call> {
