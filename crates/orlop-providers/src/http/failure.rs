@@ -71,6 +71,7 @@ impl Failure {
         let body = String::from_utf8_lossy(body);
         let mut body = call.secret().mask(&body).into_owned();
         cut(&mut body, MAX_ERROR_BODY);
+        let repeat = retry::repeat(status, headers, &body);
         let mut what = format!("the model server answered {}", name(status));
         if let Some(words) = message_in(&body) {
             what = format!("{what}: {words}");
@@ -80,7 +81,7 @@ impl Failure {
             advice: advice(status, headers),
             status: Some(status.as_u16()),
             body: Some(body),
-            repeat: retry::repeat(status, headers),
+            repeat,
             retryable: retry::passes(status.as_u16()),
         }
     }

@@ -1,5 +1,6 @@
 //! When a failed call is tried again, and how long to wait before.
 
+use orlop_types::Value;
 use reqwest::StatusCode;
 use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
 use std::hash::{BuildHasher, RandomState};
@@ -70,13 +71,24 @@ pub(crate) fn passes(status: u16) -> bool {
     matches!(status, 408 | 429 | 500 | 502 | 503 | 504 | 529)
 }
 
-/// What the head of a failed answer says about trying again.
-pub(super) fn repeat(status: StatusCode, headers: &HeaderMap) -> Repeat {
-    match retry_after(headers) {
-        _ if !passes(status.as_u16()) => Repeat::Never,
+/// What a failed answer says about trying again.
+pub(super) fn repeat(status: StatusCode, headers: &HeaderMap, body: &str) -> Repeat {
+    if !passes(status.as_u16()) {
+        return Repeat::Never;
+    }
+    match retry_after(headers).or_else(|| retry_delay(body)) {
         Some(wait) => Repeat::After(wait),
         None => Repeat::Later,
     }
+}
+
+/// The wait that Google names in the body: `error.details[].retryDelay`, as in `"39.5s"`.
+fn retry_delay(body: &str) -> Option<Duration> {
+    let body: Value = serde_json::from_str(body).ok()?;
+    let error = body.get(0).unwrap_or(&body).get("error")?;
+    let details = error.get("details")?.as_array()?;
+    let wait = details.iter().find_map(|detail| detail.get("retryDelay")?.as_str())?;
+    Duration::try_from_secs_f64(wait.strip_suffix('s')?.parse().ok()?).ok()
 }
 
 /// The wait in `Retry-After` (seconds, or a date counted from the server's own `Date`) or in the
@@ -155,6 +167,25 @@ mod tests {
             check(&[("retry-after", value)], None);
         }
         check(&[], None);
+    }
+
+    #[test]
+    fn google_names_the_wait_in_the_body() {
+        let detail = r#"{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"39.5s"}"#;
+        let error = format!(r#"{{"error":{{"code":429,"details":[{{"x":1}},{detail}]}}}}"#);
+        let seconds = |body: &str| retry_delay(body).map(|wait| wait.as_secs_f64());
+        assert_eq!(seconds(&error), Some(39.5));
+        assert_eq!(seconds(&format!("[{error}]")), Some(39.5));
+        for odd in ["", "{}", "[]", &error.replace("39.5s", "soon"), &error.replace("39.5", "-1")] {
+            assert_eq!(seconds(odd), None, "{odd}");
+        }
+        let status = StatusCode::TOO_MANY_REQUESTS;
+        let mut headers = HeaderMap::new();
+        let wait = |headers: &HeaderMap| repeat(status, headers, &error);
+        assert_eq!(wait(&headers), Repeat::After(Duration::from_millis(39_500)));
+        headers.insert(RETRY_AFTER, HeaderValue::from_static("7"));
+        assert_eq!(wait(&headers), Repeat::After(Duration::from_secs(7)));
+        assert_eq!(repeat(StatusCode::BAD_REQUEST, &headers, &error), Repeat::Never);
     }
 
     #[test]

@@ -38,6 +38,9 @@ pub trait Wire: Send + Sync + 'static {
     const BASE_URL: &'static str;
     /// Configuration keys on which the list of models depends.
     const DISCOVERY: &'static [&'static str] = &["base_url", "api_key", "headers"];
+    /// Fields of the request that are groups of settings: `extra_body` adds to them, setting by
+    /// setting, where it would replace any other field.
+    const GROUPS: &'static [&'static str] = &[];
     /// What every model behind this API can do, as far as the API is concerned.
     const TAGS: &'static [&'static str];
     /// Reads a streamed answer.

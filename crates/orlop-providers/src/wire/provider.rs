@@ -269,7 +269,18 @@ fn parameters<W: Wire>(config: &Config) -> Result<Map> {
     }
     let mut params = W::parameters(config)?;
     if let Some(Value::Object(extra)) = config.get("extra_body") {
-        params.extend(extra.clone());
+        for (key, value) in extra {
+            match (params.get_mut(key), value) {
+                (Some(Value::Object(group)), Value::Object(more))
+                    if W::GROUPS.contains(&&**key) =>
+                {
+                    group.extend(more.clone());
+                }
+                _ => {
+                    params.insert(key.clone(), value.clone());
+                }
+            }
+        }
     }
     Ok(params)
 }
