@@ -20,6 +20,7 @@ pub mod sse;
 pub mod wire;
 
 pub use executor::TokioExecutor;
+pub use gemini::Gemini;
 pub use http::{Answer, Call, HttpClient, HttpSettings};
 pub use openai::OpenAiCompatible;
 pub use secret::Secret;

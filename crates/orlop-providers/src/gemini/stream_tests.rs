@@ -1,0 +1,182 @@
+//! Streams as servers send them, and as connections break them.
+
+use super::*;
+use crate::secret::Secret;
+use crate::wire::Step;
+use expect_test::{Expect, expect};
+use futures::executor::block_on;
+use futures::{StreamExt, stream};
+use orlop_types::Error;
+use proptest::prelude::*;
+
+fn render(step: &Result<Step>) -> String {
+    match step {
+        Ok(Step::Partial(partial)) => serde_json::to_string(partial).unwrap(),
+        Ok(Step::Final(items)) => format!("final {:?}", items[0]),
+        Err(error) => {
+            let body = error.provider_body().map(|body| format!(" body {body}"));
+            let body = body.unwrap_or_default();
+            format!("{error:?} (retryable {}){body}", error.retryable())
+        }
+    }
+}
+
+fn steps(chunks: Vec<Result<Bytes>>) -> String {
+    let steps = events(stream::iter(chunks)).with_secret(Secret::new(["k", "ey"].concat()));
+    let steps: Vec<_> = block_on(steps.collect());
+    steps.iter().map(render).collect::<Vec<_>>().join("\n")
+}
+
+fn check(body: &str, expected: Expect) {
+    let whole = steps(vec![Ok(Bytes::copy_from_slice(body.as_bytes()))]);
+    let bytes = body.as_bytes().chunks(1).map(|byte| Ok(Bytes::copy_from_slice(byte)));
+    assert_eq!(steps(bytes.collect()), whole, "byte by byte");
+    expected.assert_eq(&whole);
+}
+
+#[test]
+fn text_streams_and_then_the_content_comes() {
+    check(
+        "data: {\"candidates\": [{\"content\": {\"parts\": [{\"text\": \"He\"}],\"role\": \"model\"},\"index\": 0}],\"responseId\": \"r\"}\r\n\r\n\
+         data: {\"candidates\": [{\"content\": {\"parts\": [{\"text\": \"y\"}],\"role\": \"model\"},\"index\": 0}],\"responseId\": \"r\"}\r\n\r\n\
+         data: {\"candidates\": [{\"content\": {\"parts\": [{\"text\": \"!\"}],\"role\": \"model\"},\"finishReason\": \"STOP\",\"index\": 0}],\"responseId\": \"r\"}\r\n\r\n",
+        expect![[r#"
+            {"role":"assistant","content":"He"}
+            {"role":"assistant","content":"y"}
+            {"role":"assistant","content":"!"}
+            final {"parts":[{"text":"Hey!"}],"role":"model"} + {"finish_reason": String("stop"), "native_finish_reason": String("STOP"), "response_id": String("r")}"#]],
+    );
+}
+
+#[test]
+fn an_end_before_the_reason_to_stop_is_an_error() {
+    check(
+        "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"a\"}]}}]}\n\ndata: {\"candi",
+        expect![[r#"
+            {"role":"assistant","content":"a"}
+            provider: the answer ended early: the model server closed the stream before the end of the message; try again (retryable true)"#]],
+    );
+    check(
+        "",
+        expect![
+            "provider: the answer ended early: the model server closed the stream before the end of the message; try again (retryable true)"
+        ],
+    );
+}
+
+#[test]
+fn an_error_in_a_data_line_ends_the_stream() {
+    check(
+        "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"a\"}]}}]}\n\n\
+         data: {\"error\":{\"code\":503,\"message\":\"overloaded, key\",\"status\":\"UNAVAILABLE\"}}\n\n",
+        expect![[r#"
+            {"role":"assistant","content":"a"}
+            provider: the model server reported an error: overloaded, ***; try again later (retryable true) body {"error":{"code":503,"message":"overloaded, ***","status":"UNAVAILABLE"}}"#]],
+    );
+    check(
+        "event: error\ndata: {\"message\":\"no\"}\n\n",
+        expect![[
+            r#"provider: the model server reported an error: no; change the request accordingly (retryable false) body {"message":"no"}"#
+        ]],
+    );
+    check(
+        "data: {\"promptFeedback\":{\"blockReason\":\"PROHIBITED_CONTENT\"}}\n\n",
+        expect![[
+            r#"provider: the model server refused the prompt (PROHIBITED_CONTENT); change the prompt or the safety settings (retryable false) body {"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"}}"#
+        ]],
+    );
+    check(
+        "data: {\"candidates\":7}\n\n",
+        expect![[
+            r#"provider: the model server sent a data line that has an unexpected shape (invalid type: integer `7`, expected a list of candidates at line 1 column 15): "{\"candidates\":7}"; check that "base_url" leads to a server for this provider (retryable false) body {"candidates":7}"#
+        ]],
+    );
+    check(
+        "data: [DONE]\n\n",
+        expect![
+            "provider: the model server sent an answer without a message; try again (retryable true)"
+        ],
+    );
+}
+
+#[test]
+fn a_break_matters_only_before_the_reason_to_stop() {
+    let text = |text: &'static str| Ok(Bytes::from_static(text.as_bytes()));
+    let broken = || Err(Error::provider("the answer ended early"));
+    let open = "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"a\"}]}}]}\n\n";
+    let stop = "data: {\"candidates\":[{\"finishReason\":\"STOP\"}]}\n\n";
+    expect![[r#"
+        {"role":"assistant","content":"a"}
+        provider: the answer ended early (retryable false)"#]]
+    .assert_eq(&steps(vec![text(open), broken()]));
+    expect![[r#"
+        {"role":"assistant","content":"a"}
+        final {"parts":[{"text":"a"}],"role":"model"} + {"finish_reason": String("stop"), "native_finish_reason": String("STOP")}"#]].assert_eq(&steps(vec![text(open), text(stop), broken()]));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Skipping the parser where only the text differs must not show.
+    #[test]
+    fn chunks_in_known_frames_say_what_parsing_them_would(
+        picks in proptest::collection::vec((0usize..6, "[a-c\"\\\\n{}é]{0,3}"), 0..40),
+    ) {
+        let chunk = |(frame, text): &(usize, String)| {
+            let parts = match frame {
+                0 | 1 => format!(r#"[{{"text":"{text}"}}]"#),
+                2 => format!(r#"[{{"text":{}}}]"#, serde_json::json!(text)),
+                3 => format!(r#"[{{"text":"{text}","thought":true}}]"#),
+                4 => format!(r#"[{{"text":"{text}","thoughtSignature":"s"}}]"#),
+                _ => format!(r#"[{{"text":"{text}"}},{{"functionCall":{{"name":"f"}}}}]"#),
+            };
+            let finish = if *frame == 1 { r#","finishReason":"STOP""# } else { "" };
+            format!(r#"{{"candidates":[{{"content":{{"parts":{parts}}}{finish}}}],"responseId":"r","usageMetadata":{{"totalTokenCount":{frame}}}}}"#)
+        };
+        let chunks: Vec<String> = picks.iter().map(chunk).collect();
+        let (mut assembler, mut expected, mut broken) = (Assembler::default(), String::new(), false);
+        for chunk in &chunks {
+            let Ok(mut chunk) = Chunk::parse(chunk) else { broken = true; break };
+            let partial = assembler.push(&mut chunk).unwrap();
+            if !partial.is_empty() {
+                expected.push_str(&format!("{partial:?}\n"));
+            }
+        }
+        let body: String = chunks.iter().map(|chunk| format!("data: {chunk}\n\n")).collect();
+        let body = Bytes::from(body + "data: [DONE]\n\n");
+        let steps = block_on(events(stream::iter([Ok(body)])).collect::<Vec<_>>());
+        let mut seen = String::new();
+        for step in &steps {
+            match step {
+                Ok(Step::Partial(partial)) => seen.push_str(&format!("{partial:?}\n")),
+                Ok(Step::Final(items)) => {
+                    prop_assert_eq!(&items[0], &std::mem::take(&mut assembler).finish().unwrap())
+                }
+                Err(_) => prop_assert!(broken || chunks.is_empty()),
+            }
+        }
+        prop_assert_eq!(seen, expected);
+    }
+
+    #[test]
+    fn damaged_streams_end_in_one_content_or_one_error(
+        damage in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
+        size in 1usize..400,
+    ) {
+        let mut body = concat!(
+            "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"é\",\"thought\":true}],\"role\":\"model\"}}]}\r\n\r\n",
+            "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"b\",\"thoughtSignature\":\"s\"},",
+            "{\"functionCall\":{\"name\":\"f\",\"partialArgs\":[{\"jsonPath\":\"$.a[0].b\",\"stringValue\":\"x\"}]}}]},",
+            "\"finishReason\":\"STOP\"}],\"usageMetadata\":{}}\n\n",
+        ).as_bytes().to_vec();
+        for (at, byte) in damage {
+            let at = at.index(body.len());
+            body[at] = byte;
+        }
+        let chunks = body.chunks(size).map(|part| Ok(Bytes::copy_from_slice(part)));
+        let steps = block_on(events(stream::iter(chunks.collect::<Vec<_>>())).collect::<Vec<_>>());
+        let ends = |step: &&Result<Step>| !matches!(step, Ok(Step::Partial(_)));
+        prop_assert_eq!(steps.iter().filter(ends).count(), 1);
+        prop_assert!(steps.last().is_some_and(|step| ends(&step)));
+    }
+}
