@@ -21,6 +21,8 @@ pub struct Assembler {
     role: Option<String>,
     role_first: bool,
     parts: Vec<Held>,
+    /// Whether the server sent a list of parts, if only an empty one.
+    lists_parts: bool,
     /// The other fields of the content, as text.
     beside: String,
     /// The ids of the calls that have none of their own.
@@ -99,6 +101,7 @@ impl Assembler {
         if !content.unknown.is_empty() {
             self.beside = fields_text(&content.unknown, ",", "");
         }
+        self.lists_parts |= content.parts.is_some();
         for part in content.parts.iter_mut().flatten() {
             self.push_part(take(part), partial)?;
         }
@@ -280,6 +283,7 @@ impl Assembler {
             }
         }
         match self.role_first {
+            _ if !self.lists_parts => format!("{{\"role\":{role}{}}}", self.beside),
             true => format!("{{\"role\":{role},\"parts\":[{parts}]{}}}", self.beside),
             false => format!("{{\"parts\":[{parts}],\"role\":{role}{}}}", self.beside),
         }

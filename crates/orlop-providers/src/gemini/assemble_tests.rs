@@ -182,13 +182,13 @@ fn an_answer_without_content_is_one_if_the_server_says_why() {
     check(
         r#"{"candidates":[{"content":{},"finishReason":"SAFETY"}]}"#,
         expect![[
-            r#"{"parts":[],"role":"model"} + {"finish_reason": String("content_filter"), "native_finish_reason": String("SAFETY")}"#
+            r#"{"role":"model"} + {"finish_reason": String("content_filter"), "native_finish_reason": String("SAFETY")}"#
         ]],
     );
     check(
         r#"{"candidates":[{"content":{"role":"model"},"finishReason":"STOP"}]}"#,
         expect![[
-            r#"{"role":"model","parts":[]} + {"finish_reason": String("stop"), "native_finish_reason": String("STOP")}"#
+            r#"{"role":"model"} + {"finish_reason": String("stop"), "native_finish_reason": String("STOP")}"#
         ]],
     );
     check(

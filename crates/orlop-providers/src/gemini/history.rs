@@ -65,6 +65,9 @@ struct Arranging<'a> {
     answering: bool,
     /// The one item that answers the turn alone and in order.
     alone: Option<&'a str>,
+    /// What the model said since anybody else did, and where that begins.
+    turn: Vec<&'a str>,
+    begin: usize,
 }
 
 struct Call<'a> {
@@ -107,9 +110,15 @@ impl<'a> Arranging<'a> {
             Some("user" | "function") if mentions(wire, "functionResponse") => self.results(item),
             _ => {
                 self.settle();
-                add(&mut self.out.contents, wire);
+                self.add(wire);
             }
         }
+    }
+
+    /// Adds a content that is not the model's.
+    fn add(&mut self, content: &str) {
+        self.turn.clear();
+        add(&mut self.out.contents, content);
     }
 
     fn instruct(&mut self, wire: &'a str) {
@@ -132,8 +141,9 @@ impl<'a> Arranging<'a> {
         if self.out.contents.is_empty() {
             self.out.contents.push_str(BEGIN);
         }
-        add(&mut self.out.contents, item.wire());
-        if !mentions(item.wire(), "functionCall") {
+        let calls = mentions(item.wire(), "functionCall");
+        self.say(item.wire(), calls);
+        if !calls {
             return;
         }
         let kept = item.metadata().get(CALL_IDS).and_then(Value::as_array);
@@ -142,6 +152,23 @@ impl<'a> Arranging<'a> {
             let kept = kept.and_then(|ids| ids.get(index)?.as_str()).map(Cow::from);
             Call { name, ids: [id, kept], result: None }
         }));
+    }
+
+    /// Adds a content of the model. Calls come right behind a turn of the person: with what the
+    /// model said before them they are one content.
+    fn say(&mut self, content: &'a str, calls: bool) {
+        if self.turn.is_empty() {
+            self.begin = self.out.contents.len();
+        }
+        self.turn.push(content);
+        if self.turn.len() == 1 || !calls {
+            return add(&mut self.out.contents, content);
+        }
+        let parts = self.turn.iter().flat_map(|content| raw_parts(content));
+        let parts: Vec<&str> = parts.map(RawValue::get).collect();
+        self.out.contents.truncate(self.begin);
+        let merged = format!("{{\"role\":\"model\",\"parts\":[{}]}}", parts.join(","));
+        add(&mut self.out.contents, &merged);
     }
 
     fn results(&mut self, item: &'a NativeItem) {
@@ -193,7 +220,7 @@ impl<'a> Arranging<'a> {
         let calls = std::mem::take(&mut self.calls);
         let beside = std::mem::take(&mut self.beside);
         if let Some(item) = self.alone.take() {
-            return add(&mut self.out.contents, item);
+            return self.add(item);
         }
         if calls.is_empty() && beside.is_empty() {
             return;
@@ -204,7 +231,7 @@ impl<'a> Arranging<'a> {
         });
         let parts: Vec<Cow<'_, str>> = results.chain(beside).collect();
         let content = format!("{{\"role\":\"user\",\"parts\":[{}]}}", parts.join(","));
-        add(&mut self.out.contents, &content);
+        self.add(&content);
     }
 }
 

@@ -75,10 +75,9 @@ fn calls_of_several_items_are_answered_together() {
     check(
         json!([user("a"), calls(&["f"]), calls(&["g"]), results(&["f", "g"])]),
         expect![[r#"
-        {"role":"user","parts":[{"text":"a"}]}
-        {"role":"model","parts":[{"functionCall":{"name":"f"}}]}
-        {"role":"model","parts":[{"functionCall":{"name":"g"}}]}
-        {"role":"user","parts":[{"functionResponse":{"name":"f","response":{"output":"f"}}},{"functionResponse":{"name":"g","response":{"output":"g"}}}]}"#]],
+            {"role":"user","parts":[{"text":"a"}]}
+            {"role":"model","parts":[{"functionCall":{"name":"f"}},{"functionCall":{"name":"g"}}]}
+            {"role":"user","parts":[{"functionResponse":{"name":"f","response":{"output":"f"}}},{"functionResponse":{"name":"g","response":{"output":"g"}}}]}"#]],
     );
 }
 
@@ -111,8 +110,7 @@ fn results_without_calls_become_text() {
         json!([results(&["f"]), {"role": "model", "parts": [{"text": "a"}]}, calls(&["g"]), results(&["g", "f"])]),
         expect![[r#"
             {"role":"user","parts":[{"text":"[result of an earlier call of the tool \"f\"] f"}]}
-            {"role":"model","parts":[{"text":"a"}]}
-            {"role":"model","parts":[{"functionCall":{"name":"g"}}]}
+            {"role":"model","parts":[{"text":"a"},{"functionCall":{"name":"g"}}]}
             {"role":"user","parts":[{"functionResponse":{"name":"g","response":{"output":"g"}}},{"text":"[result of an earlier call of the tool \"f\"] f"}]}"#]],
     );
 }

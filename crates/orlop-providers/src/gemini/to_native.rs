@@ -11,7 +11,7 @@ use std::collections::HashMap;
 pub(super) const TOOL_CALL_ID: &str = "tool_call_id";
 
 /// What the API takes in place of the signature of a call that another model made.
-const FOREIGN: &str = "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I=";
+const FOREIGN: &str = "skip_thought_signature_validator";
 
 /// The messages as the API takes them, one item each; [`history`](super::history) puts results
 /// together. Tool calls pass if they have the form of this API. Reasoning is remembered, not sent.
@@ -45,7 +45,14 @@ fn names(messages: &[Message]) -> HashMap<&str, &str> {
 fn native(message: &Message, names: &HashMap<&str, &str>) -> NativeItem {
     match message.role() {
         Role::System => content("system", parts(message)),
-        Role::User => content("user", parts(message)),
+        Role::User => {
+            let mut parts = parts(message);
+            if parts.is_empty() {
+                // A conversation of nothing but instructions begins with silence.
+                parts.push(json!({ "text": "" }));
+            }
+            content("user", parts)
+        }
         Role::Assistant => assistant(message),
         Role::Tool => result(message, names),
     }

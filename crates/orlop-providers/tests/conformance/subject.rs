@@ -5,7 +5,7 @@ use futures::future::BoxFuture;
 use futures::{StreamExt, stream};
 use orlop_core::{NativeItem, Partial, Provider, Result};
 use orlop_providers::wire::{HttpProvider, Step, Wire, events};
-use orlop_providers::{HttpClient, anthropic, ollama, openai};
+use orlop_providers::{HttpClient, anthropic, gemini, ollama, openai};
 use orlop_testkit::mock_model::Api;
 use std::sync::Arc;
 
@@ -56,6 +56,12 @@ pub(crate) fn subjects() -> Vec<Subject> {
             Api::Messages,
             "mock-model",
             &["stop", "length", "tool_calls", "refusal", "pause"],
+            &[],
+        ),
+        http::<gemini::GenerateContent>(
+            Api::Gemini,
+            "gemini-3-mock",
+            &["stop", "length", "tool_calls", "content_filter"],
             &[],
         ),
         http::<ollama::Chat>(Api::Ollama, "mock-model", &["stop", "length", "tool_calls"], &[]),
