@@ -15,6 +15,8 @@ use orlop_types::{NativeItem, Result};
 pub struct ContentReader {
     assembler: Assembler,
     frame: Frame,
+    /// Whether the frame is that of the last chunk: token counts are in it.
+    in_frame: bool,
 }
 
 /// Reads the events of a streamed answer from the chunks of its body.
@@ -30,7 +32,10 @@ impl Reader for ContentReader {
 
     fn read(&mut self, event: SseEvent<'_>) -> Result<Meaning> {
         let data = event.data;
-        if let (None, Some(text)) = (event.event, self.frame.text(data)) {
+        if self.in_frame
+            && event.event.is_none()
+            && let Some(text) = self.frame.text(data)
+        {
             return Ok(self.assembler.push_text(text).into());
         }
         // Gemini ends with the body; servers that imitate it may say so.
@@ -48,7 +53,9 @@ impl Reader for ContentReader {
         if let (None, Some(error)) = (&chunk.candidate, blocked(&chunk, data)) {
             return Err(error);
         }
-        self.frame.learn(data, chunk.only_text());
+        let text = chunk.only_text();
+        self.in_frame = text.is_some();
+        self.frame.learn(data, text);
         self.assembler.push(&mut chunk).map(Meaning::from)
     }
 
