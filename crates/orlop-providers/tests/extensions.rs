@@ -5,6 +5,7 @@
 use futures::StreamExt;
 use orlop_core::*;
 use orlop_providers::extensions::{PromptCache, Reasoning};
+use orlop_providers::responses::{self, Responses};
 use orlop_providers::{OpenAiCompatible, openai, scripted::Scripted};
 use orlop_testkit::mock_model::{MockModel, Reply};
 use orlop_testkit::scripted::{config, plain_session};
@@ -98,6 +99,24 @@ async fn the_key_goes_out_with_the_request() {
 
     core.send_request(&hi().await, &config, RequestOptions::default()).await.unwrap();
     assert_eq!(sent_key(&server), Value::Null);
+}
+
+#[tokio::test] // M-06
+async fn the_responses_api_gets_the_key_and_no_word_of_the_extensions() {
+    let server = MockModel::start().await.unwrap();
+    let mut core = Core::new();
+    let extensions: Vec<Arc<dyn Extension>> = vec![Arc::new(PromptCache), Arc::new(Reasoning)];
+    core.register_provider(Arc::new(Responses::default()), extensions).unwrap();
+    let config = config_for(
+        &server,
+        json!({ "provider": responses::NAME, "reasoning": { "show": "none", "effort": "low" } }),
+    );
+    let (session, _) = run(&core, &hi().await, &config, lifecycle::REQUEST_PREPARE).await;
+    // What the server answers does not matter here.
+    let _ = core.send_request(&session, &config, RequestOptions::default()).await;
+    assert_eq!(sent_key(&server), key_of(&session));
+    let sent = server.requests().last().unwrap().json();
+    assert_eq!(sent["reasoning"], json!({ "effort": "low" }));
 }
 
 #[tokio::test] // M-06

@@ -13,8 +13,10 @@ use orlop_app::Plugins;
 use orlop_plugins::SystemMessage;
 use orlop_providers::anthropic::Anthropic;
 use orlop_providers::extensions::{PromptCache, Reasoning};
+use orlop_providers::gemini::Gemini;
 use orlop_providers::ollama::Ollama;
 use orlop_providers::openai::OpenAiCompatible;
+use orlop_providers::responses::Responses;
 use orlop_providers::scripted::Scripted;
 use orlop_providers::{HttpClient, HttpSettings};
 use std::ffi::OsString;
@@ -29,7 +31,12 @@ pub fn shipped_plugins() -> Plugins {
             Arc::new(OpenAiCompatible::new(http.clone())),
             vec![Arc::new(PromptCache), Arc::new(Reasoning)],
         )
+        .provider(
+            Arc::new(Responses::new(http.clone())),
+            vec![Arc::new(PromptCache), Arc::new(Reasoning)],
+        )
         .provider(Arc::new(Anthropic::new(http.clone())), vec![Arc::new(Reasoning)])
+        .provider(Arc::new(Gemini::new(http.clone())), vec![Arc::new(Reasoning)])
         .provider(Arc::new(Ollama::new(http)), vec![Arc::new(Reasoning)])
         .provider(Arc::new(Scripted::default()), vec![Arc::new(Reasoning)])
         .feature(Arc::new(SystemMessage))

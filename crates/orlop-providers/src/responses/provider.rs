@@ -3,6 +3,7 @@
 use super::history::{Selection, texts};
 use super::previous::{self, Previous};
 use super::{answer, convert, request, stream::ResponsesReader};
+use crate::extensions::reasoning;
 use crate::http::Call;
 use crate::wire::options::{ToolChoice, output_schema, tool_choice};
 use crate::wire::{self, HttpProvider, Whole, Wire, with_own_calls, with_own_headers};
@@ -128,6 +129,9 @@ fn choice_as_sent(choice: ToolChoice) -> Value {
 /// An object of the request: what the configuration gives of it whole, and then key by key.
 fn object(config: &Config, key: &str, fields: &[(&str, Option<Value>)]) -> Option<Value> {
     let mut object = config.get(key).and_then(Value::as_object).cloned().unwrap_or_default();
+    if key == "reasoning" {
+        object.retain(|key, _| !reasoning::OWN_KEYS.contains(&key.as_str()));
+    }
     for (key, value) in fields {
         if let Some(value) = value {
             object.entry(*key).or_insert_with(|| value.clone());

@@ -21,6 +21,10 @@ pub struct Reasoning;
 /// The metadata key of reasoning, and the state's key of what has been seen so far.
 const REASONING: &str = "reasoning";
 
+/// What in the section `reasoning` is for this extension, and not for a server that has an object
+/// of that name.
+pub(crate) const OWN_KEYS: [&str; 3] = ["show", "tags", "enabled"];
+
 impl Plugin for Reasoning {
     fn manifest(&self) -> Manifest {
         let hooks = [Hook::IsEnabled, Hook::ProcessChunk, Hook::ExtensionFromNative];
