@@ -5,7 +5,7 @@ mod machine;
 
 use std::{fs, process::ExitCode};
 
-use crate::{process, workspace::Workspace};
+use crate::{model, process, workspace::Workspace};
 
 /// Runs the command.
 pub(crate) fn run(workspace: &Workspace, arguments: &[&str]) -> Result<ExitCode, String> {
@@ -19,6 +19,12 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[&str]) -> Result<ExitCode,
 
     // Without `--bench` cargo runs the unit tests as well, which have no figures to show.
     let mut benches = workspace.cargo(["bench", "--workspace", "--locked", "--bench", "*"]);
+    if let Some(weights) = model::ensure(workspace) {
+        benches.env(model::VARIABLE, weights);
+        if let Some(python) = model::reference(workspace) {
+            benches.env("ORLOP_LLAMA_CPP", python);
+        }
+    }
     if let Some(filter) = filter {
         benches.args(["--", filter]);
     }

@@ -6,6 +6,7 @@
 mod bench;
 mod coverage;
 mod licences;
+mod model;
 mod process;
 mod schemas;
 mod test;

@@ -9,7 +9,7 @@ mod tally;
 
 use std::{process::ExitCode, time::Instant};
 
-use crate::{coverage, licences, process, schemas, workspace::Workspace};
+use crate::{coverage, licences, model, process, schemas, workspace::Workspace};
 use skips::Skips;
 use tally::Tally;
 
@@ -70,6 +70,9 @@ fn tests(workspace: &Workspace, tally: &mut Tally) -> Result<(), String> {
     let skips = Skips::new(workspace)?;
     let mut tests = workspace.cargo(["test", "--workspace", "--locked", "--no-fail-fast"]);
     tests.env(skips::VARIABLE, skips.file());
+    if let Some(weights) = model::ensure(workspace) {
+        tests.env(model::VARIABLE, weights);
+    }
     let result = process::stream(&mut tests, |line| tally.read_line(line));
     let lines = skips.lines()?;
     for line in &lines {

@@ -15,6 +15,7 @@ mod playback;
 pub mod postgres;
 pub mod scripted;
 mod sync;
+pub mod tiny_model;
 
 pub use error::TestkitError;
 pub use fixtures::skip;
