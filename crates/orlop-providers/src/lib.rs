@@ -11,6 +11,8 @@ pub mod extensions;
 pub mod gemini;
 pub mod http;
 pub mod lines;
+#[cfg(feature = "local")]
+pub mod local;
 pub mod ollama;
 pub mod openai;
 pub mod responses;
