@@ -24,22 +24,21 @@ pub struct Chat;
 
 const PROMPT_CACHE_KEY: &str = "prompt_cache_key";
 
-/// Configuration keys that go into the request under their own name.
-const PARAMETERS: &[&str] = &[
-    "model",
-    "temperature",
-    "top_p",
-    "max_tokens",
-    "max_completion_tokens",
-    "reasoning_effort",
-    "stop",
-    "seed",
-    "presence_penalty",
-    "frequency_penalty",
-    "parallel_tool_calls",
-    "response_format",
-    PROMPT_CACHE_KEY,
-    "service_tier",
+/// Configuration keys that go into the request under their own name: the type, and what they do.
+const PARAMETERS: [(&str, Option<&str>, &str); 13] = [
+    ("temperature", Some("number"), "How much chance there is in the answer."),
+    ("top_p", Some("number"), "Only tokens within this share of the probability are chosen."),
+    ("max_tokens", Some("integer"), "The longest answer, in tokens."),
+    ("max_completion_tokens", Some("integer"), "The same under the name newer servers want."),
+    ("reasoning_effort", Some("string"), "How long a reasoning model may think."),
+    ("stop", None, "A text, or a list of texts, that ends the answer."),
+    ("seed", Some("integer"), "Makes answers repeatable, as far as the server can."),
+    ("presence_penalty", Some("number"), "Keeps the model from returning to a word."),
+    ("frequency_penalty", Some("number"), "The same, growing with each use."),
+    ("parallel_tool_calls", Some("boolean"), "Whether the model may call several tools at once."),
+    ("response_format", Some("object"), "The form of the answer in the words of the API."),
+    (PROMPT_CACHE_KEY, Some("string"), "What requests with the same beginning have in common."),
+    ("service_tier", Some("string"), "How fast, and at what price, the server answers."),
 ];
 
 /// The body that a request comes to.
@@ -82,10 +81,13 @@ impl Wire for Chat {
     type Reader = ChatReader;
 
     fn describe(manifest: Manifest) -> Manifest {
-        manifest
-            .config("temperature", json!({ "type": "number", "description": "How much chance there is in the answer." }))
-            .config("max_tokens", json!({ "type": "integer", "description": "The longest answer, in tokens." }))
-            .config("reasoning_effort", json!({ "type": "string", "description": "How long a reasoning model may think." }))
+        PARAMETERS.iter().fold(manifest, |manifest, (key, kind, description)| {
+            let mut descriptor = json!({ "description": description });
+            if let Some(kind) = kind {
+                descriptor["type"] = (*kind).into();
+            }
+            manifest.config(key, descriptor)
+        })
     }
 
     fn interop() -> Interop {
@@ -97,9 +99,9 @@ impl Wire for Chat {
     }
 
     fn parameters(config: &Config) -> Result<Map> {
-        let given = PARAMETERS.iter();
+        let given = ["model"].into_iter().chain(PARAMETERS.iter().map(|(key, ..)| *key));
         let mut params: Map =
-            given.filter_map(|key| Some(((*key).to_owned(), config.get(key)?.clone()))).collect();
+            given.filter_map(|key| Some((key.to_owned(), config.get(key)?.clone()))).collect();
         if let Some(choice) = tool_choice(config) {
             params.insert("tool_choice".to_owned(), choice_as_sent(choice));
         }
