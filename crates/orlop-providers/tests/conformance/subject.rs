@@ -123,6 +123,11 @@ impl Subject {
         self.tells_details()
     }
 
+    /// Whether the API knows texts at which to stop.
+    pub(crate) fn knows_stop(&self) -> bool {
+        !matches!(&self.way, Way::Http(http) if http.api == Api::Responses)
+    }
+
     /// Ids of calls as servers of this API give them. Some servers of chat completions give ids
     /// that other APIs refuse.
     pub(crate) fn call_ids(&self) -> [&'static str; 2] {

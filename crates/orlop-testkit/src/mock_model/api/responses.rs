@@ -17,7 +17,7 @@ impl Speech for Responses {
         let started = response(completion, frame, "in_progress", &[], Value::Null);
         stream.event("response.created", json!({"response": started}));
         stream.event("response.in_progress", json!({"response": started}));
-        for block in blocks(completion) {
+        for block in spoken(completion) {
             match block {
                 Block::Pause(step) => stream.events.steps.push(step),
                 Block::Reasoning(pieces) => stream.reasoning(&pieces),
@@ -192,10 +192,20 @@ impl Stream<'_> {
     }
 }
 
+/// The blocks of a completion. This server says nothing in a message of its own.
+fn spoken(completion: &Completion) -> Vec<Block<'_>> {
+    let mut blocks = blocks(completion);
+    let ends = matches!(completion.ending, Ending::Complete | Ending::WithoutDone);
+    if ends && blocks.iter().all(|block| matches!(block, Block::Pause(_))) {
+        blocks.push(Block::Text(Vec::new()));
+    }
+    blocks
+}
+
 /// The items of a completion, as they stand in the whole response.
 fn output(completion: &Completion, frame: &Frame) -> Vec<Value> {
     let mut items = Vec::new();
-    for block in blocks(completion) {
+    for block in spoken(completion) {
         let index = items.len();
         match block {
             Block::Pause(_) => {}

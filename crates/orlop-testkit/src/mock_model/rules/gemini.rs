@@ -30,9 +30,14 @@ const FIELDS: [&str; 9] = [
     "serviceTier",
     "model",
 ];
-/// What may stand for the signature of a call that another model made.
-const NO_SIGNATURE: [&str; 2] =
-    ["skip_thought_signature_validator", "context_engineering_is_the_way_to_go"];
+/// What may stand for the signature of a call that another model made: in words, or encoded as the
+/// field is.
+const NO_SIGNATURE: [&str; 4] = [
+    "skip_thought_signature_validator",
+    "context_engineering_is_the_way_to_go",
+    "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I=",
+    "Y29udGV4dF9lbmdpbmVlcmluZ19pc190aGVfd2F5X3RvX2dv",
+];
 
 pub(in crate::mock_model) fn check(body: &Value, model: &str) -> Result<(), String> {
     known(body, "", &[&FIELDS])?;
