@@ -73,8 +73,11 @@ fn content(message: &Value, role: &str, place: &str) -> Result<(), String> {
         }
         Value::Array(parts) => parts.iter().try_for_each(|part| {
             let kind = part["type"].as_str().unwrap_or_default();
-            let known = ["text", "image_url", "input_audio", "file", "refusal"];
-            ensure(known.contains(&kind), || format!("{place}: unknown content type '{kind}'"))?;
+            let known = ["text", "input_audio", "file", "refusal"];
+            // Some servers know more than images.
+            ensure(known.contains(&kind) || kind.ends_with("_url"), || {
+                format!("{place}: unknown content type '{kind}'")
+            })?;
             ensure(kind != "image_url" || part["image_url"]["url"].is_string(), || {
                 format!("Missing required parameter: '{place}.content.image_url.url'.")
             })

@@ -19,7 +19,7 @@ const CARRIED: [&str; 8] = [
 ];
 const BESIDE: [&str; 5] =
     ["thought", "thoughtSignature", "videoMetadata", "mediaResolution", "partMetadata"];
-const FIELDS: [&str; 9] = [
+const FIELDS: [&str; 10] = [
     "contents",
     "systemInstruction",
     "tools",
@@ -28,6 +28,7 @@ const FIELDS: [&str; 9] = [
     "safetySettings",
     "cachedContent",
     "serviceTier",
+    "modelArmorConfig",
     "model",
 ];
 /// What may stand for the signature of a call that another model made: in words, or encoded as the
@@ -46,6 +47,28 @@ pub(in crate::mock_model) fn check(body: &Value, model: &str) -> Result<(), Stri
         "* GenerateContentRequest.contents: contents is not specified".to_owned()
     })?;
     let mut calls = 0;
+    for (role, parts) in turns(contents)? {
+        let responses = count(&parts, "functionResponse");
+        ensure(responses == calls, || {
+            "Please ensure that the number of function response parts is equal to the number of \
+             function call parts of the function call turn."
+                .to_owned()
+        })?;
+        calls = count(&parts, "functionCall");
+        ensure(calls == 0 || role == "model", || "a user calls no function".to_owned())?;
+    }
+    ensure(contents[0]["role"] != "model", || {
+        "Please ensure that the first turn is one of the user".to_owned()
+    })?;
+    ensure(contents.last().is_some_and(|last| last["role"] != "model"), || {
+        "Please ensure that single turn requests end with a user role".to_owned()
+    })?;
+    if model.contains("gemini-3") { signatures(contents) } else { Ok(()) }
+}
+
+/// Who says which parts; neighbours of one role are one turn.
+fn turns(contents: &[Value]) -> Result<Vec<(&str, Vec<&Value>)>, String> {
+    let mut turns: Vec<(&str, Vec<&Value>)> = Vec::new();
     for (position, content) in contents.iter().enumerate() {
         let place = format!("contents[{position}]");
         known(content, &place, &[&["role", "parts"]])?;
@@ -56,29 +79,15 @@ pub(in crate::mock_model) fn check(body: &Value, model: &str) -> Result<(), Stri
         let parts = list(content, "parts")?;
         ensure(!parts.is_empty(), || format!("{place}.parts: must include at least one part"))?;
         parts.iter().try_for_each(|part| check_part(part, &place))?;
-        let responses = count(parts, "functionResponse");
-        ensure(responses == calls, || {
-            "Please ensure that the number of function response parts is equal to the number of \
-             function call parts of the function call turn."
-                .to_owned()
-        })?;
-        calls = count(parts, "functionCall");
-        ensure(calls == 0 || role == "model", || format!("{place}: a user calls no function"))?;
-        let after_user = position > 0 && contents[position - 1]["role"] != "model";
-        ensure(calls == 0 || after_user, || {
-            "Please ensure that function call turn comes immediately after a user turn or after a \
-             function response turn."
-                .to_owned()
-        })?;
+        match turns.last_mut() {
+            Some((last, said)) if *last == role => said.extend(parts),
+            _ => turns.push((role, parts.iter().collect())),
+        }
     }
-    ensure(calls == 0, || "function calls without function responses".to_owned())?;
-    ensure(contents.last().is_some_and(|last| last["role"] != "model"), || {
-        "Please ensure that single turn requests end with a user role".to_owned()
-    })?;
-    if model.contains("gemini-3") { signatures(contents) } else { Ok(()) }
+    Ok(turns)
 }
 
-fn count(parts: &[Value], kind: &str) -> usize {
+fn count(parts: &[&Value], kind: &str) -> usize {
     parts.iter().filter(|part| !part[kind].is_null()).count()
 }
 

@@ -1,5 +1,5 @@
-//! Anthropic messages: turns alternate, results stand at the start of the turn behind their calls,
-//! and what the model thought comes back as it was signed.
+//! Anthropic messages: the user begins, results stand at the start of the turn behind their calls,
+//! and what the model thought comes back as it was signed. Neighbours of one role are one turn.
 
 use serde_json::Value;
 
@@ -17,29 +17,47 @@ pub(in crate::mock_model) fn check(body: &Value) -> Result<(), String> {
     system(&body["system"])?;
     let messages = list(body, "messages")?;
     ensure(!messages.is_empty(), || "messages: at least one message is required".to_owned())?;
-    let mut expected = "user";
+    let turns = turns(messages)?;
+    ensure(turns[0].role == "user", || {
+        "messages: first message must use the user role".to_owned()
+    })?;
     let mut open: Vec<&str> = Vec::new();
-    for (position, message) in messages.iter().enumerate() {
-        let place = format!("messages.{position}");
-        let role = text(message, "role", &place)?;
-        ensure(role == expected, || {
-            format!(
-                "{place}: roles must alternate between \"user\" and \"assistant\", found {role}"
-            )
-        })?;
-        let blocks = blocks(message, &place)?;
-        if role == "user" {
-            results(blocks, &open, &place)?;
+    for (position, Turn { role, place, blocks }) in turns.iter().enumerate() {
+        if *role == "user" {
+            results(blocks, &open, place)?;
             open.clear();
         } else {
-            open = calls(blocks, &place)?;
-            thinking(body, blocks, messages.len() - position, &place)?;
+            open = calls(blocks, place)?;
+            thinking(body, blocks, turns.len() - position, place)?;
         }
-        blocks.iter().try_for_each(|block| content(block, role, &place))?;
-        expected = if role == "user" { "assistant" } else { "user" };
+        blocks.iter().try_for_each(|block| content(block, role, place))?;
     }
     ensure(open.is_empty(), || unanswered(messages.len() - 1, &open))?;
     tools(body)
+}
+
+/// Messages of one role behind each other.
+struct Turn<'a> {
+    role: &'a str,
+    place: String,
+    blocks: Vec<&'a Value>,
+}
+
+fn turns(messages: &[Value]) -> Result<Vec<Turn<'_>>, String> {
+    let mut turns: Vec<Turn<'_>> = Vec::new();
+    for (position, message) in messages.iter().enumerate() {
+        let place = format!("messages.{position}");
+        let role = text(message, "role", &place)?;
+        ensure(matches!(role, "user" | "assistant"), || {
+            format!("{place}: Input should be 'user' or 'assistant', got '{role}'")
+        })?;
+        let blocks = blocks(message, &place)?;
+        match turns.last_mut() {
+            Some(turn) if turn.role == role => turn.blocks.extend(blocks),
+            _ => turns.push(Turn { role, place, blocks: blocks.iter().collect() }),
+        }
+    }
+    Ok(turns)
 }
 
 fn system(system: &Value) -> Result<(), String> {
@@ -65,7 +83,7 @@ fn blocks<'a>(message: &'a Value, place: &str) -> Result<&'a [Value], String> {
     }
 }
 
-fn calls<'a>(blocks: &'a [Value], place: &str) -> Result<Vec<&'a str>, String> {
+fn calls<'a>(blocks: &[&'a Value], place: &str) -> Result<Vec<&'a str>, String> {
     let calls = blocks.iter().filter(|block| block["type"] == "tool_use");
     calls
         .map(|call| {
@@ -86,9 +104,9 @@ fn calls<'a>(blocks: &'a [Value], place: &str) -> Result<Vec<&'a str>, String> {
 }
 
 /// The results at the start of a user turn answer exactly the calls before it.
-fn results(blocks: &[Value], open: &[&str], place: &str) -> Result<(), String> {
-    let is_result = |block: &&Value| block["type"] == "tool_result";
-    let results: Vec<&Value> = blocks.iter().take_while(is_result).collect();
+fn results(blocks: &[&Value], open: &[&str], place: &str) -> Result<(), String> {
+    let is_result = |block: &&&Value| block["type"] == "tool_result";
+    let results: Vec<&&Value> = blocks.iter().take_while(is_result).collect();
     ensure(blocks.iter().filter(is_result).count() == results.len(), || {
         format!("{place}: tool_result blocks must come before other content")
     })?;
@@ -117,7 +135,7 @@ fn unanswered(position: usize, ids: &[&str]) -> String {
 }
 
 /// With a budget to think, the calls that wait for their results stand behind a thought.
-fn thinking(body: &Value, blocks: &[Value], from_end: usize, place: &str) -> Result<(), String> {
+fn thinking(body: &Value, blocks: &[&Value], from_end: usize, place: &str) -> Result<(), String> {
     let calls_tools = blocks.iter().any(|block| block["type"] == "tool_use");
     if body["thinking"]["type"] != "enabled" || !calls_tools || from_end != 2 {
         return Ok(());
@@ -153,7 +171,7 @@ fn content(block: &Value, role: &str, place: &str) -> Result<(), String> {
             };
             ensure(given, || format!("{place}: the source of an image or document is incomplete"))
         }
-        ("user", "search_result" | "container_upload") => Ok(()),
+        ("user", "search_result" | "container_upload") | ("result", "tool_reference") => Ok(()),
         ("assistant", "thinking") => {
             let thought = block["thinking"].as_str().unwrap_or_default();
             let signature = block["signature"].as_str().unwrap_or_default();
@@ -161,7 +179,9 @@ fn content(block: &Value, role: &str, place: &str) -> Result<(), String> {
                 format!("{place}: Invalid `signature` in `thinking` block")
             })
         }
-        ("assistant", "tool_use" | "redacted_thinking" | "server_tool_use") => Ok(()),
+        ("assistant", "tool_use" | "redacted_thinking" | "server_tool_use" | "mcp_tool_use") => {
+            Ok(())
+        }
         ("assistant", kind) if kind.ends_with("_tool_result") => Ok(()),
         (_, kind) => Err(format!("{place}.content: Input tag '{kind}' is not allowed for {role}")),
     }
@@ -212,10 +232,13 @@ mod tests {
         let said = json!({"type": "text", "text": "and?"});
         let both = user(json!([result("b"), result("a"), said]));
         assert_eq!(check(json!([hi, called(&["a", "b"]), both])), Ok(()));
+        let apart = [user(json!([result("a")])), user(json!([result("b")]))];
+        assert_eq!(check(json!([hi, hi, called(&["a", "b"]), apart[0], apart[1]])), Ok(()));
         for broken in [
             json!([hi, called(&["a", "b"]), user(json!([result("a")]))]),
             json!([hi, called(&["a"]), user(json!([said, result("a")]))]),
             json!([hi, called(&["a"])]),
+            json!([hi, called(&["a"]), user(json!([said])), user(json!([result("a")]))]),
             json!([hi, user(json!([result("a")]))]),
             json!([hi, called(&["functions.f:0"]), user(json!([result("functions.f:0")]))]),
             json!([called(&["a"]), user(json!([result("a")]))]),

@@ -64,3 +64,65 @@ fn find_key(value: &Value, wanted: &str, path: String) -> Option<String> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::api::Api;
+    use super::super::request::RecordedRequest;
+    use super::check;
+    use crate::cassette::ExchangeRequest;
+    use crate::fixtures::{Fixtures, skip};
+
+    /// What differs between a recording and the mock: signatures are those of the real servers, ids
+    /// are removed, and the newest models take what others refuse.
+    fn is_known(mistake: &str) -> bool {
+        let known = ["signature", "could not be verified", "Expected an ID", "got 'system'"];
+        known.iter().any(|words| mistake.contains(words))
+    }
+
+    /// Whether a recording asks for something else than an answer.
+    fn is_other(request: &ExchangeRequest) -> bool {
+        let other = ["count_tokens", "compact"].iter().any(|route| request.path.ends_with(route));
+        other || !request.body.is_object() || !request.body["encoding_format"].is_null()
+    }
+
+    #[test]
+    fn what_the_real_servers_took_breaks_no_rule() {
+        let Some(fixtures) = Fixtures::open() else {
+            return skip("rules of the mock server", "ORLOP_FIXTURES is not set");
+        };
+        let (mut checked, mut mistakes) = (0, Vec::new());
+        for (api, folder) in [
+            (Api::Chat, "openai-chat"),
+            (Api::Responses, "openai-responses"),
+            (Api::Messages, "anthropic-messages"),
+            (Api::Gemini, "gemini-generate"),
+            (Api::Ollama, "ollama-chat"),
+        ] {
+            for fixture in
+                fixtures.exchanges(folder).filter(|it| it.exchange.response.status == 200)
+            {
+                let request = &fixture.exchange.request;
+                if is_other(request) {
+                    continue;
+                }
+                checked += 1;
+                let request = RecordedRequest {
+                    method: "POST".to_owned(),
+                    path: request.path.clone(),
+                    query: None,
+                    headers: Default::default(),
+                    body: request.body.to_string().into(),
+                };
+                match check(api, &request) {
+                    Err(mistake) if !is_known(&mistake) => {
+                        mistakes.push(format!("{}: {mistake}", fixture.file));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        assert!(checked > 1000, "only {checked} requests were seen");
+        assert!(mistakes.is_empty(), "{} mistakes:\n{}", mistakes.len(), mistakes.join("\n"));
+    }
+}

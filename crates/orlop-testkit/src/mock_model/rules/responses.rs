@@ -14,7 +14,9 @@ pub(in crate::mock_model) fn check(body: &Value) -> Result<(), String> {
         return Ok(());
     }
     let items = list(body, "input")?;
-    ensure(!items.is_empty(), || "Missing required parameter: 'input'.".to_owned())?;
+    // What was said before may be with the server.
+    let goes_on = ["previous_response_id", "conversation"].iter().any(|it| !body[*it].is_null());
+    ensure(goes_on || !items.is_empty(), || "Missing required parameter: 'input'.".to_owned())?;
     let stored = body["store"] != false;
     for (position, item) in items.iter().enumerate() {
         let place = format!("input[{position}]");
@@ -37,7 +39,7 @@ pub(in crate::mock_model) fn check(body: &Value) -> Result<(), String> {
                 let calls = |other: &Value| {
                     kind(other) == "function_call" && other["call_id"].as_str() == Some(call_id)
                 };
-                ensure(items[..position].iter().any(calls), || {
+                ensure(goes_on || items[..position].iter().any(calls), || {
                     format!("No tool call found for function call output with call_id {call_id}.")
                 })?;
                 let output = &item["output"];
@@ -48,6 +50,8 @@ pub(in crate::mock_model) fn check(body: &Value) -> Result<(), String> {
             "reasoning" => reasoning(item, items.get(position + 1), stored)?,
             // Calls of tools that the server runs.
             kind if kind.ends_with("_call") || kind.ends_with("_output") => {}
+            "mcp_list_tools" | "mcp_approval_request" | "mcp_approval_response" => {}
+            "additional_tools" | "compaction" => {}
             "item_reference" if stored => {}
             kind => return Err(format!("Invalid value: '{kind}' at '{place}.type'.")),
         }
