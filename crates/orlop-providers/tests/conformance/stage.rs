@@ -9,6 +9,7 @@ use orlop_core::{
     Result, Session, Value,
 };
 use orlop_providers::http::Retries;
+use orlop_providers::scripted::Scripted;
 use orlop_providers::{HttpClient, HttpSettings};
 use orlop_testkit::mock_model::{Completion, MockModel, Reply};
 use orlop_testkit::scripted::{ScriptedTool, config, plain_session};
@@ -77,16 +78,27 @@ pub(crate) async fn take_part(
     settings: HttpSettings,
 ) -> (Config, Option<MockModel>) {
     let mut values = json!({ "provider": subject.name, "model": subject.model });
-    let Way::Http(http) = &subject.way;
-    core.register_provider((http.provider)(HttpClient::new(settings)), Vec::new()).unwrap();
-    let server = MockModel::strict().await.unwrap();
-    for reply in replies {
-        server.reply(reply);
+    let mut server = None;
+    match &subject.way {
+        Way::Http(http) => {
+            let provider = (http.provider)(HttpClient::new(settings));
+            core.register_provider(provider, Vec::new()).unwrap();
+            let mock = MockModel::strict().await.unwrap();
+            for reply in replies {
+                mock.reply(reply);
+            }
+            values["base_url"] = mock.base_url_of(http.api).into();
+            values["api_key"] = key().into();
+            server = Some(mock);
+        }
+        Way::Script => {
+            core.register_provider(Arc::new(Scripted::default()), Vec::new()).unwrap();
+            let replies = replies.into_iter().map(|reply| reply.to_script());
+            values["script"] = replies.collect();
+        }
     }
-    values["base_url"] = server.base_url_of(http.api).into();
-    values["api_key"] = key().into();
     values.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-    (config(values), Some(server))
+    (config(values), server)
 }
 
 impl Stage {

@@ -5,7 +5,7 @@ use futures::future::BoxFuture;
 use futures::{StreamExt, stream};
 use orlop_core::{NativeItem, Partial, Provider, Result};
 use orlop_providers::wire::{HttpProvider, Step, Wire, events};
-use orlop_providers::{HttpClient, anthropic, gemini, ollama, openai};
+use orlop_providers::{HttpClient, anthropic, gemini, ollama, openai, responses, scripted};
 use orlop_testkit::mock_model::Api;
 use std::sync::Arc;
 
@@ -27,6 +27,8 @@ pub(crate) struct Subject {
 pub(crate) enum Way {
     /// From a server.
     Http(Http),
+    /// From a script in its configuration.
+    Script,
 }
 
 /// A provider that speaks to a server.
@@ -58,6 +60,12 @@ pub(crate) fn subjects() -> Vec<Subject> {
             &["stop", "length", "tool_calls", "refusal", "pause"],
             &[],
         ),
+        http::<responses::ResponsesWire>(
+            Api::Responses,
+            "mock-model",
+            &["stop", "length", "tool_calls", "content_filter", "refusal"],
+            &[],
+        ),
         http::<gemini::GenerateContent>(
             Api::Gemini,
             "gemini-3-mock",
@@ -65,8 +73,43 @@ pub(crate) fn subjects() -> Vec<Subject> {
             &[],
         ),
         http::<ollama::Chat>(Api::Ollama, "mock-model", &["stop", "length", "tool_calls"], &[]),
+        Subject {
+            name: scripted::NAME,
+            model: "mock-model",
+            finishes: &["stop", "length", "tool_calls", "content_filter", "refusal", "pause"],
+            exemptions: WITHOUT_SERVER,
+            way: Way::Script,
+        },
     ]
 }
+
+const SENDS_NOTHING: &str = "It has no server: nothing is sent.";
+const NO_CONNECTION: &str = "It has no connection that could break, be closed or refuse; its own \
+    tests show how its delays are cancelled and its failures told.";
+
+/// The cases that look at a server.
+const WITHOUT_SERVER: &[(&str, &str)] = &[
+    ("images", SENDS_NOTHING),
+    ("system_message", SENDS_NOTHING),
+    ("structured_output", SENDS_NOTHING),
+    ("settings", SENDS_NOTHING),
+    ("model_list", SENDS_NOTHING),
+    ("split_at_every_byte", NO_CONNECTION),
+    ("cut_at_every_byte", NO_CONNECTION),
+    ("cut_connection", NO_CONNECTION),
+    ("slow_stream", NO_CONNECTION),
+    ("cancel_stream", NO_CONNECTION),
+    ("dropped_stream", NO_CONNECTION),
+    ("cancel_whole", NO_CONNECTION),
+    ("refusals", NO_CONNECTION),
+    ("passing_faults", NO_CONNECTION),
+    ("retry_after", NO_CONNECTION),
+    ("error_in_stream", NO_CONNECTION),
+    ("malformed_stream", NO_CONNECTION),
+    ("malformed_answer", NO_CONNECTION),
+    ("refused_connection", NO_CONNECTION),
+    ("timeouts", NO_CONNECTION),
+];
 
 fn http<W: Wire>(
     api: Api,
@@ -105,6 +148,7 @@ impl Subject {
     pub(crate) fn http(&self) -> &Http {
         match &self.way {
             Way::Http(http) => http,
+            Way::Script => panic!("{} has no server", self.name),
         }
     }
 
@@ -134,7 +178,7 @@ impl Subject {
         match &self.way {
             Way::Http(Http { api: Api::Chat, .. }) => ["functions.echo:0", "functions.echo:1"],
             Way::Http(Http { api: Api::Messages, .. }) => ["toolu_01", "toolu_02"],
-            Way::Http(_) => ["call_01", "call_02"],
+            Way::Http(_) | Way::Script => ["call_01", "call_02"],
         }
     }
 }

@@ -70,3 +70,10 @@ fn an_exemption_names_a_case() {
         }
     }
 }
+
+#[test]
+fn each_provider_is_tested_once() {
+    let names: Vec<&str> = subjects().iter().map(|subject| subject.name).collect();
+    let unique: std::collections::BTreeSet<&str> = names.iter().copied().collect();
+    assert_eq!(names.len(), unique.len(), "{names:?}");
+}
