@@ -35,12 +35,14 @@ async fn pair(
     here: &Subject,
     there: &Subject,
     said_there: impl IntoIterator<Item = Reply<Completion>>,
+    turns_here: [u64; 2],
 ) -> Pair {
     let mut core = Core::new();
     core.register_tool(Arc::new(echo())).unwrap();
     let more = || json!({});
-    let (here, first) = take_part(here, &mut core, said_here(here), more(), at_once()).await;
-    let (there, second) = take_part(there, &mut core, said_there, more(), at_once()).await;
+    let (here, first) =
+        take_part(here, &mut core, said_here(here), &turns_here, more(), at_once()).await;
+    let (there, second) = take_part(there, &mut core, said_there, &[2, 3], more(), at_once()).await;
     Pair { core, here, there, servers: [first, second] }
 }
 
@@ -77,7 +79,7 @@ fn body_of(request: &RecordedRequest) -> String {
 pub(crate) async fn switch(here: &Subject) {
     for there in others(here, "switch") {
         println!("  to {}", there.name);
-        let pair = pair(here, &there, said_there()).await;
+        let pair = pair(here, &there, said_there(), [1, 4]).await;
         let session = pair.begun().await;
         let format = session.native().unwrap().format().map(str::to_owned);
         let session = pair.answered(&session, &pair.there).await;
@@ -112,12 +114,13 @@ pub(crate) async fn failed_switch(here: &Subject) {
         println!("  to {}", there.name);
         let error = json!({ "message": "out of order", "code": 400 });
         let fails = Reply::text(["par", "tial"]).then_error(error);
-        let pair = pair(here, &there, [fails]).await;
+        let pair = pair(here, &there, [fails], [1, 2]).await;
         let session = pair.begun().await;
         let before = session.export("json").unwrap();
         let failed = streamed(&pair.core, &session, &pair.there).await;
         let Err((_, error)) = failed else { panic!("no error") };
         assert_eq!(error.class(), ErrorClass::Provider, "{error}");
+        assert!(error.message().contains("out of order"), "{error}");
         assert_eq!(session.export("json").unwrap(), before);
 
         // The conversation goes on where it was, with the same bytes of history.

@@ -65,15 +65,17 @@ pub(crate) async fn stage_with(
 ) -> Stage {
     let mut core = Core::new();
     core.register_tool(Arc::new(echo())).unwrap();
-    let (config, server) = take_part(subject, &mut core, replies, more, settings).await;
+    let (config, server) = take_part(subject, &mut core, replies, &[], more, settings).await;
     Stage { core, config, server }
 }
 
-/// Registers the provider with `core`, and gives the configuration under which it answers.
+/// Registers the provider with `core`, and gives the configuration under which it answers. A script
+/// counts all answers of a conversation: in one with other providers, `turns` says which are its.
 pub(crate) async fn take_part(
     subject: &Subject,
     core: &mut Core,
     replies: impl IntoIterator<Item = Reply<Completion>>,
+    turns: &[u64],
     more: Value,
     settings: HttpSettings,
 ) -> (Config, Option<MockModel>) {
@@ -93,8 +95,12 @@ pub(crate) async fn take_part(
         }
         Way::Script => {
             core.register_provider(Arc::new(Scripted::default()), Vec::new()).unwrap();
-            let replies = replies.into_iter().map(|reply| reply.to_script());
-            values["script"] = replies.collect();
+            let mut script: Vec<Value> =
+                replies.into_iter().map(|reply| reply.to_script()).collect();
+            for (reply, turn) in script.iter_mut().zip(turns) {
+                reply["when"] = json!({ "turn": turn });
+            }
+            values["script"] = script.into();
         }
     }
     values.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
