@@ -22,7 +22,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[&str]) -> Result<ExitCode,
     if let Some(weights) = model::ensure(workspace) {
         benches.env(model::VARIABLE, weights);
         if let Some(python) = model::reference(workspace) {
-            benches.env("ORLOP_LLAMA_CPP", python);
+            benches.env(model::LLAMA_CPP, python);
         }
     }
     if let Some(filter) = filter {

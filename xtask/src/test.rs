@@ -72,6 +72,9 @@ fn tests(workspace: &Workspace, tally: &mut Tally) -> Result<(), String> {
     tests.env(skips::VARIABLE, skips.file());
     if let Some(weights) = model::ensure(workspace) {
         tests.env(model::VARIABLE, weights);
+        if let Some(python) = model::reference(workspace) {
+            tests.env(model::LLAMA_CPP, python);
+        }
     }
     let result = process::stream(&mut tests, |line| tally.read_line(line));
     let lines = skips.lines()?;
