@@ -15,6 +15,7 @@ pub mod lines;
 pub mod local;
 pub mod ollama;
 pub mod openai;
+pub mod pull;
 pub mod responses;
 pub mod scripted;
 pub mod secret;

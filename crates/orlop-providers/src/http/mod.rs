@@ -16,6 +16,7 @@ pub use retry::{Jitter, Retries};
 
 pub(crate) use failure::cut;
 pub(crate) use retry::passes;
+pub(crate) use transport::{cause_of, client_for_files};
 
 use answer::read_up_to;
 use failure::Failure;

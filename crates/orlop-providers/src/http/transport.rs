@@ -120,6 +120,22 @@ impl Reqwest {
     }
 }
 
+/// A client for files that anybody may have. It goes wherever it is sent, because nothing secret
+/// goes with it.
+pub(crate) fn client_for_files(url: &Url, idle: Duration) -> reqwest::Result<reqwest::Client> {
+    let builder = Reqwest::new(Duration::from_secs(15)).builder();
+    let builder = builder.redirect(redirect::Policy::limited(10)).read_timeout(idle);
+    match is_loopback(url) {
+        true => builder.tls_certs_only([]).no_proxy().build(),
+        false => builder.build(),
+    }
+}
+
+/// Why a request failed, without the address.
+pub(crate) fn cause_of(error: reqwest::Error) -> String {
+    Broken::from(error).cause
+}
+
 fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
     host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())

@@ -10,9 +10,11 @@ pub mod convert;
 mod frame;
 mod pictures;
 mod provider;
+mod pull;
 pub mod stream;
 pub mod wire;
 
 pub use assemble::{Assembler, answer};
 pub use provider::{Chat, NAME, Ollama};
+pub use pull::pull;
 pub use stream::{ChatReader, events};

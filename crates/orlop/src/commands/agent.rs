@@ -1,6 +1,6 @@
-//! `orlop agent`, `orlop tool`, `orlop model`: what agents are made of.
+//! `orlop agent`, `orlop tool`, `orlop model list`: what agents are made of.
 
-use crate::cli::{Agent, Model, Tool};
+use crate::cli::{Agent, Tool};
 use crate::exit::Failure;
 use crate::output;
 use crate::workplace::Workplace;
@@ -124,8 +124,11 @@ pub(super) async fn tools(workplace: Workplace, command: Tool) -> Result<ExitCod
     Ok(output::table(&["TOOL", "PLUGIN", "DESCRIPTION"], &rows)?)
 }
 
-pub(super) async fn models(workplace: Workplace, command: Model) -> Result<ExitCode, Failure> {
-    let Model::List { agent, json } = command;
+pub(super) async fn models(
+    workplace: Workplace,
+    agent: Option<String>,
+    json: bool,
+) -> Result<ExitCode, Failure> {
     let app = workplace.application().await?;
     let (_, core, config) = agent_of(&app, agent)?;
     let models = core.fetch_models(&config).await?;

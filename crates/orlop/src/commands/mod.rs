@@ -4,11 +4,12 @@ mod action;
 mod agent;
 mod config;
 mod doctor;
+mod model;
 mod run;
 mod session;
 mod trace;
 
-use crate::cli::{Cli, Command};
+use crate::cli::{Cli, Command, Model};
 use crate::exit::Failure;
 use crate::workplace::Workplace;
 use clap::CommandFactory;
@@ -34,7 +35,10 @@ pub(crate) async fn dispatch(cli: Cli, plugins: Plugins) -> Result<ExitCode, Fai
         Command::Session(command) => session::run(find(true)?, command).await,
         Command::Agent(command) => agent::agents(find(true)?, command).await,
         Command::Tool(command) => agent::tools(find(true)?, command).await,
-        Command::Model(command) => agent::models(find(true)?, command).await,
+        Command::Model(Model::List { agent, json }) => {
+            agent::models(find(true)?, agent, json).await
+        }
+        Command::Model(Model::Pull(pull)) => model::run(find(false)?, pull).await,
         Command::Action(command) => action::run(find(true)?, command).await,
         Command::Trace { request_id, json } => trace::run(find(true)?, request_id, json).await,
     }
