@@ -132,3 +132,45 @@ pub(crate) async fn failed_switch(here: &Subject) {
         assert_eq!(kept.take(items.len()).collect::<Vec<_>>(), items);
     }
 }
+
+#[cfg(feature = "local")]
+#[tokio::test]
+async fn a_conversation_moves_to_the_embedded_model_and_back() {
+    use orlop_providers::local::LocalModel;
+    use orlop_testkit::scripted::config;
+
+    let weights = std::env::var("ORLOP_LOCAL_MODEL").unwrap_or_default();
+    if weights.is_empty() {
+        orlop_testkit::skip("switch to the embedded model", "ORLOP_LOCAL_MODEL is not set");
+        return;
+    }
+    let local = LocalModel::new(std::env::temp_dir());
+    for here in subjects().iter().filter(|here| here.exempt("switch").is_none()) {
+        println!("{} to local", here.name);
+        let mut core = Core::new();
+        core.register_tool(Arc::new(echo())).unwrap();
+        core.register_provider(Arc::new(local.clone()), Vec::new()).unwrap();
+        let (said, turns) = (said_here(here), [1, 3]);
+        let (here, server) = take_part(here, &mut core, said, &turns, json!({}), at_once()).await;
+        let there = config(json!({
+            "provider": "local", "model": weights, "max_tokens": 6, "temperature": 0,
+            "threads": 1, "tool_choice": "none",
+        }));
+        let pair = Pair { core, here, there, servers: [server, None] };
+        let session = pair.begun().await;
+        let before = session.messages().len();
+        let session = pair.answered(&session, &pair.there).await;
+        assert!(!session.messages().last().unwrap().text().is_empty());
+        assert_eq!(session.messages().len(), before + 1);
+        let question = Message::user("and?");
+        let session = pair.core.add_message(&session, question, &pair.there).await.unwrap();
+        let session = pair.answered(&session, &pair.here).await;
+        assert!(texts(&session).ends_with("|and?|Home again."), "{}", texts(&session));
+        for server in pair.servers.iter().flatten() {
+            let last = body_of(&server.requests().pop().unwrap());
+            for text in ["A dot; let me see.", "Be brief.", "one", "two", IMAGE] {
+                assert!(last.contains(text), "{text:?} is lost: {last}");
+            }
+        }
+    }
+}

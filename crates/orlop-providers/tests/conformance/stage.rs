@@ -102,6 +102,7 @@ pub(crate) async fn take_part(
             }
             values["script"] = script.into();
         }
+        Way::Weights => panic!("{} cannot be told what to say", subject.name),
     }
     values.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     (config(values), server)

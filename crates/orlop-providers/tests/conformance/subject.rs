@@ -29,6 +29,8 @@ pub(crate) enum Way {
     Http(Http),
     /// From a script in its configuration.
     Script,
+    /// From a model in this process.
+    Weights,
 }
 
 /// A provider that speaks to a server.
@@ -80,8 +82,19 @@ pub(crate) fn subjects() -> Vec<Subject> {
             exemptions: WITHOUT_SERVER,
             way: Way::Script,
         },
+        Subject {
+            name: "local",
+            model: "smollm2",
+            finishes: &[],
+            exemptions: &[],
+            way: Way::Weights,
+        },
     ]
 }
+
+const SAYS_WHAT_IT_LIKES: &str = "Its model cannot be told what to say. Its own tests hold it to \
+    text, streams, calls, schemas, counts and cancelling, and one of this suite moves a \
+    conversation of each other provider to it and back.";
 
 const SENDS_NOTHING: &str = "It has no server: nothing is sent.";
 const NO_CONNECTION: &str = "It has no connection that could break, be closed or refuse; its own \
@@ -141,6 +154,9 @@ async fn read<W: Wire>(pieces: Vec<Result<Bytes>>) -> Read {
 impl Subject {
     /// Why a case does not apply.
     pub(crate) fn exempt(&self, case: &str) -> Option<&'static str> {
+        if let Way::Weights = self.way {
+            return Some(SAYS_WHAT_IT_LIKES);
+        }
         self.exemptions.iter().find(|(name, _)| *name == case).map(|(_, why)| *why)
     }
 
@@ -148,7 +164,7 @@ impl Subject {
     pub(crate) fn http(&self) -> &Http {
         match &self.way {
             Way::Http(http) => http,
-            Way::Script => panic!("{} has no server", self.name),
+            Way::Script | Way::Weights => panic!("{} has no server", self.name),
         }
     }
 
@@ -178,7 +194,7 @@ impl Subject {
         match &self.way {
             Way::Http(Http { api: Api::Chat, .. }) => ["functions.echo:0", "functions.echo:1"],
             Way::Http(Http { api: Api::Messages, .. }) => ["toolu_01", "toolu_02"],
-            Way::Http(_) | Way::Script => ["call_01", "call_02"],
+            Way::Http(_) | Way::Script | Way::Weights => ["call_01", "call_02"],
         }
     }
 }
