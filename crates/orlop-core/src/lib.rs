@@ -50,6 +50,7 @@ mod discovery;
 pub mod hooks;
 pub mod interop;
 mod json_api;
+mod output;
 mod plugin;
 mod request;
 mod resolve;
@@ -67,6 +68,7 @@ pub use hooks::{
     Answer, ApplicationPlugin, Extension, Feature, HostPlugin, Plugin, Provider, State,
     StateChange, Tool,
 };
+pub use output::{BadSchema, OUTPUT, OUTPUT_PROBLEMS, OutputSchema, is_paused};
 pub use plugin::{Manifest, Registered};
 pub use request::{
     Blocking, CoreEvent, Executor, LocalExecutor, RequestOptions, RequestStream, Response,

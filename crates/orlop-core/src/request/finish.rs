@@ -62,6 +62,10 @@ impl Core {
         let touched = run.native_replaced || touched || done.native_changed;
         let len = done.native.len();
         let finals: Vec<_> = done.finals.into_iter().map(|message| within(message, len)).collect();
+        let finals = match prepared.resolution.output()? {
+            Some(schema) => schema.judge(finals),
+            None => finals,
+        };
         let patched = patched(&prepared.session, &state, &done.metadata_patches);
         let transcript =
             self.transcript(&prepared, &done.native, &finals, done.baseline, touched).await?;

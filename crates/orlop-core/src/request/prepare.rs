@@ -36,6 +36,8 @@ impl Core {
         preface: Vec<Message>,
     ) -> Result<Running> {
         let prepared = self.prepare(session, config, request_id, context, stream).await?;
+        // An answer that cannot be judged is not asked for.
+        prepared.resolution.output()?;
         let baseline = prepared.native.len();
         log_request(&prepared, stream);
         let sent = self.prefaced(&prepared, preface).await?;

@@ -16,6 +16,7 @@ use crate::hooks::{
     ToolPolicyInput, ToolSchemasInput,
 };
 use crate::interop::{Interop, Registry};
+use crate::output::OutputSchema;
 use crate::plugin::{Registered, RegisteredProvider};
 use orlop_types::{Error, Map, Result, ToolDescriptor, Value};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -40,6 +41,8 @@ pub(crate) struct Resolution {
     pub(crate) wire_tools: Option<Arc<str>>,
     pub(crate) interop: Registry,
     native_format: Option<String>,
+    /// What answers are judged by. A bad schema matters to requests only.
+    output: Result<Option<OutputSchema>>,
 }
 
 /// A tool plugin with what it computed once for this configuration.
@@ -57,6 +60,11 @@ impl Resolution {
     /// The form of the provider's native history.
     pub(crate) fn native_format(&self) -> Result<&str> {
         self.native_format.as_deref().ok_or_else(no_provider)
+    }
+
+    /// What answers are judged by, if they are.
+    pub(crate) fn output(&self) -> Result<Option<&OutputSchema>> {
+        self.output.as_ref().map(Option::as_ref).map_err(Clone::clone)
     }
 }
 
@@ -221,6 +229,7 @@ impl Core {
             wire_tools,
             interop,
             native_format,
+            output: OutputSchema::of(config),
         })
     }
 
