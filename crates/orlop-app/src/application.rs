@@ -159,6 +159,8 @@ pub(crate) struct Agent {
     pub(crate) config: Config,
     /// What hooks see as `base_config`.
     pub(crate) base: Config,
+    /// Whether its settings hold tokens of logins.
+    uses_credentials: bool,
 }
 
 impl Shared {
@@ -179,15 +181,34 @@ impl Shared {
         let core = self.plugins.core_for(id, &config, self.models.clone())?;
         let core = core.with_timer(Arc::new(RuntimeTimer));
         let base = self.config.base_config(id)?;
-        let agent = Arc::new(Agent { id: id.to_owned(), core, config, base });
+        let uses_credentials = self.config.uses_credentials(id);
+        let agent = Arc::new(Agent { id: id.to_owned(), core, config, base, uses_credentials });
         locked(&self.agents).insert(id.to_owned(), agent.clone());
+        Ok(agent)
+    }
+
+    /// The agent with the logins there are now; the same one if nothing changed.
+    fn renewed(&self, agent: Arc<Agent>) -> Result<Arc<Agent>> {
+        let config = self.config.build_agent_config(&agent.id)?;
+        if config == agent.config {
+            return Ok(agent);
+        }
+        let agent = Arc::new(Agent {
+            id: agent.id.clone(),
+            core: agent.core.clone(),
+            base: self.config.base_config(&agent.id)?,
+            config,
+            uses_credentials: true,
+        });
+        locked(&self.agents).insert(agent.id.clone(), agent.clone());
         Ok(agent)
     }
 
     /// The agent `id`; an unknown one is not found.
     pub(crate) fn agent(&self, id: &str) -> Result<Arc<Agent>> {
-        if let Some(agent) = locked(&self.agents).get(id) {
-            return Ok(agent.clone());
+        let known = locked(&self.agents).get(id).cloned();
+        if let Some(agent) = known {
+            return if agent.uses_credentials { self.renewed(agent) } else { Ok(agent) };
         }
         if !self.config.agents().contains(&id) {
             let known = self.config.agents().join(", ");

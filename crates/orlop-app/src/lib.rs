@@ -12,6 +12,7 @@ pub mod assets;
 mod attachments;
 pub mod config;
 mod contributions;
+mod credentials;
 mod events;
 mod host;
 mod hub;
@@ -32,6 +33,7 @@ mod undo;
 
 pub use actions::{Acted, Preview};
 pub use application::{Application, Builder, Loaded};
+pub use credentials::{CREDENTIALS_FILE, Credential, Credentials};
 pub use events::Follow;
 pub use host::{Chat, ChatRequest, HookFailure, Host};
 pub use lock::{SessionLock, Wait};

@@ -3,6 +3,7 @@
 use super::app_config::AppConfig;
 use super::known;
 use super::nearest::hint;
+use super::placeholder;
 use super::problem::{Problem, ProblemKind};
 use super::resolve::Resolver;
 use super::secrets;
@@ -50,6 +51,18 @@ impl AppConfig {
         let values = resolver.table(&flat, &below("agents", agent));
         super::ConfigError::unless_empty(resolver.problems)?;
         Ok(Config::new(values))
+    }
+
+    /// Whether settings of the agent hold tokens of logins, which may change at any time.
+    pub(crate) fn uses_credentials(&self, agent: &str) -> bool {
+        fn holds(node: &Node) -> bool {
+            match &node.content {
+                Content::Table(table) => table.values().any(holds),
+                Content::List(items) => items.iter().any(holds),
+                Content::Scalar(value) => value.as_str().is_some_and(placeholder::holds_credential),
+            }
+        }
+        self.flattened(agent).is_ok_and(|flat| flat.values().any(holds))
     }
 
     /// The settings of one agent with the table of all agents under `agents`. There, placeholders

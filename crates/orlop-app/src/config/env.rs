@@ -1,8 +1,10 @@
-//! The runtime environment: what `${env:NAME}` is replaced from and what child processes get.
+//! The runtime environment: what `${env:NAME}` and `${credential:NAME}` are replaced from, and what
+//! child processes get.
 //!
 //! It is a mapping that is passed on. The environment of this process is never changed.
 
 use super::locate::Locations;
+use crate::credentials::Credentials;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
@@ -10,7 +12,8 @@ use std::path::Path;
 /// Names and values of variables.
 pub type Vars = BTreeMap<String, String>;
 
-/// The process environment together with `CONFIG_DIR`, `WORKING_DIR` and `BUILTIN_PLUGINS`.
+/// The process environment together with `CONFIG_DIR`, `WORKING_DIR` and `BUILTIN_PLUGINS`, and
+/// where stored logins are, which child processes do not get.
 /// Cloning copies it. Debugging shows the names only.
 ///
 /// ```
@@ -21,6 +24,7 @@ pub type Vars = BTreeMap<String, String>;
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct RuntimeEnv {
     vars: Vars,
+    credentials: Option<Credentials>,
 }
 
 impl RuntimeEnv {
@@ -29,12 +33,23 @@ impl RuntimeEnv {
         put(&mut vars, "CONFIG_DIR", &locations.config_dir());
         put(&mut vars, "WORKING_DIR", locations.working_dir());
         put(&mut vars, "BUILTIN_PLUGINS", builtin_plugins);
-        Self { vars }
+        Self { vars, credentials: Some(Credentials::in_folder(locations.home())) }
     }
 
-    /// Exactly these variables.
+    /// Exactly these variables, and no stored logins.
     pub fn from_vars(vars: Vars) -> Self {
-        Self { vars }
+        Self { vars, credentials: None }
+    }
+
+    /// With these stored logins, which `${credential:NAME}` is replaced from.
+    pub fn with_credentials(mut self, credentials: Credentials) -> Self {
+        self.credentials = Some(credentials);
+        self
+    }
+
+    /// The stored logins.
+    pub fn credentials(&self) -> Option<&Credentials> {
+        self.credentials.as_ref()
     }
 
     /// The environment of this process. Variables that are not Unicode are left out; child

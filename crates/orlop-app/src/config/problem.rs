@@ -26,7 +26,7 @@ pub enum ProblemKind {
     UnknownName,
     /// `extends` leads nowhere or in a circle.
     Extends,
-    /// A placeholder names a variable that is not set.
+    /// A placeholder names a variable that is not set, or a login that cannot be used now.
     UndefinedVariable,
 }
 

@@ -2,10 +2,11 @@
 
 use super::env::RuntimeEnv;
 use super::origin::Origin;
-use super::placeholder::{self, Failure};
+use super::placeholder::{self, Failure, Name};
 use super::problem::{Problem, ProblemKind};
-use super::tree::{Content, Node, Table, below, item};
+use super::tree::{Content, Node, Table, below, item, shortened};
 use orlop_core::{Map, Value};
+use std::borrow::Cow;
 
 /// Resolves values and gathers what is wrong with them.
 pub(super) struct Resolver<'a> {
@@ -41,7 +42,7 @@ impl<'a> Resolver<'a> {
     }
 
     fn text(&mut self, text: &str, origin: &Origin, path: &str) -> Option<String> {
-        match placeholder::resolve(text, &|name| variable(self.env, origin, name)) {
+        match placeholder::resolve(text, &|name| value_of(self.env, origin, name)) {
             Ok(text) => Some(text),
             Err(failure) => {
                 self.problems.push(problem_of(failure, origin, path));
@@ -51,23 +52,46 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// The value of a variable for a text that stands at `origin`: `CONFIG_DIR` is the folder of the
+/// The value of a placeholder in a text that stands at `origin`: `CONFIG_DIR` is the folder of the
 /// very file the text is in.
-pub(super) fn variable<'a>(env: &'a RuntimeEnv, origin: &'a Origin, name: &str) -> Option<&'a str> {
+pub(super) fn value_of<'a>(
+    env: &'a RuntimeEnv,
+    origin: &'a Origin,
+    name: Name<'_>,
+) -> Result<Option<Cow<'a, str>>, String> {
     let folder = origin.file().and_then(|file| file.folder().to_str());
     match (name, folder) {
-        ("CONFIG_DIR", Some(folder)) => Some(folder),
-        _ => env.get(name),
+        (Name::Variable("CONFIG_DIR"), Some(folder)) => Ok(Some(folder.into())),
+        (Name::Variable(name), _) => Ok(env.get(name).map(Cow::from)),
+        (Name::Credential(name), _) => token(env, name).map(|token| token.map(Cow::from)),
+    }
+}
+
+/// The token of a stored login, as it is right now.
+fn token(env: &RuntimeEnv, name: &str) -> Result<Option<String>, String> {
+    let Some(credentials) = env.credentials() else { return Ok(None) };
+    match credentials.get(name).map_err(|error| error.to_string())? {
+        Some(login) if login.is_expired() => {
+            Err(format!("the login \"{}\" has expired; log in again", shortened(name)))
+        }
+        login => Ok(login.map(|login| login.access_token)),
     }
 }
 
 fn problem_of(failure: Failure, origin: &Origin, path: &str) -> Problem {
+    let undefined = |message: String| {
+        Problem::new(ProblemKind::UndefinedVariable, origin.clone(), path, message)
+    };
     match failure {
         Failure::Undefined(name) => {
-            let message = format!("the environment variable {name} is not set");
-            Problem::new(ProblemKind::UndefinedVariable, origin.clone(), path, message)
+            undefined(format!("the environment variable {name} is not set"))
                 .remedy(format!("set {name}, or give a default as in ${{env:{name}:-default}}"))
         }
+        Failure::NoCredential(name) => {
+            undefined(format!("there is no login \"{}\"", shortened(&name)))
+                .remedy("log in with the plugin that provides it")
+        }
+        Failure::Unusable(message) => undefined(message),
         Failure::Malformed(message) => {
             Problem::new(ProblemKind::BadValue, origin.clone(), path, message).remedy(
                 "write ${env:NAME} or ${env:NAME:-default}, and $${env:NAME} for the text itself",

@@ -4,7 +4,7 @@ use super::app_config::AppConfig;
 use super::known;
 use super::origin::Origin;
 use super::placeholder;
-use super::resolve::{Resolver, variable};
+use super::resolve::{Resolver, value_of};
 use super::schema::Schema;
 use super::secrets;
 use super::tree::{Content, Node, Table, below, item};
@@ -108,7 +108,9 @@ impl Show<'_> {
         let mut resolver = Resolver::new(&self.config.env);
         let whole = json!({ key: resolver.value(node, path) });
         let undefined = !resolver.problems.is_empty();
-        let secret = secret || self.schema.secret_keys().iter().any(|held| held == key);
+        let secret = secret
+            || self.schema.secret_keys().iter().any(|held| held == key)
+            || holds_credential(node);
         let mut value = whole.clone();
         if undefined {
             secrets::mask_written(&mut value, secret);
@@ -151,10 +153,19 @@ impl Show<'_> {
     }
 }
 
+/// Whether the token of a login is in the value, whatever its key is called.
+fn holds_credential(node: &Node) -> bool {
+    match &node.content {
+        Content::Scalar(Value::String(text)) => placeholder::holds_credential(text),
+        Content::List(items) => items.iter().any(holds_credential),
+        _ => false,
+    }
+}
+
 fn variables_in(node: &Node, env: &super::RuntimeEnv, found: &mut Vec<String>) {
     match &node.content {
         Content::Scalar(Value::String(text)) => {
-            found.extend(placeholder::variables(text, &|name| variable(env, &node.origin, name)));
+            found.extend(placeholder::variables(text, &|name| value_of(env, &node.origin, name)));
         }
         Content::List(items) => items.iter().for_each(|node| variables_in(node, env, found)),
         _ => {}
@@ -302,6 +313,7 @@ url = "postgres://u:sk-pass@h/db?password=sk-query"
             agents.default.pin = "***"                           # orlop.toml:8:7
             agents.default.headers.X-Org = "***"                 # orlop.toml:10:9
             agents.default.max_steps = 50                        # default
+            agents.default.output_repairs = 1                    # default
             agents.research.extends = "default"                  # orlop.toml:12:11
             agents.research.temperature = 0.5                    # orlop.toml:2:15
             agents.research.provider = "openai_compatible"       # orlop.toml:4:12
@@ -311,6 +323,7 @@ url = "postgres://u:sk-pass@h/db?password=sk-query"
             agents.research.pin = "***"                          # orlop.toml:8:7
             agents.research.headers.X-Org = "***"                # orlop.toml:10:9
             agents.research.max_steps = 50                       # default
+            agents.research.output_repairs = 1                   # default
             mcp_servers.x.command = ["x","--token","***","***"]  # orlop.toml:15:11
             server.tokens[0].token = "***"                       # orlop.toml:17:9
             server.tokens[0].tenant = "acme"                     # orlop.toml:18:10

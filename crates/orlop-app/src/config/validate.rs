@@ -6,7 +6,7 @@ use super::env::RuntimeEnv;
 use super::nearest::hint;
 use super::placeholder;
 use super::problem::{Problem, ProblemKind};
-use super::resolve::variable;
+use super::resolve::value_of;
 use super::secrets;
 use super::tree::{Content, Node, Table, below, item, shortened};
 use orlop_core::{Map, Value};
@@ -95,7 +95,7 @@ impl Validator<'_> {
     fn scalar(&mut self, node: &Node, value: &Value, schema: &Value, path: &str, key: &str) {
         let resolved = match value {
             Value::String(text) => {
-                match placeholder::resolve(text, &|name| variable(self.env, &node.origin, name)) {
+                match placeholder::resolve(text, &|name| value_of(self.env, &node.origin, name)) {
                     Ok(text) => Value::String(text),
                     // Reported with all other variables that are not set.
                     Err(_) => return,
