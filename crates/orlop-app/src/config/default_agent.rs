@@ -40,7 +40,7 @@ const CANDIDATES: &[Candidate] = &[
             ("api_key", "${env:GEMINI_API_KEY}"),
         ],
     },
-    Candidate { key: None, provider: "local", settings: &[] },
+    Candidate { key: None, provider: "local", settings: &[("model", "smollm2")] },
 ];
 
 impl AppConfig {
@@ -187,7 +187,7 @@ mod tests {
             &["openai_compatible", "local"],
             expect![[r#"
             no agent is configured: using provider "local" because no key of another provider is set (orlop config init writes a configuration)
-            {"provider":"local"}
+            {"provider":"local","model":"smollm2"}
         "#]],
         );
         check(
@@ -195,7 +195,7 @@ mod tests {
             ALL,
             expect![[r#"
             no agent is configured: using provider "local" because no key of another provider is set (orlop config init writes a configuration)
-            {"provider":"local"}
+            {"provider":"local","model":"smollm2"}
         "#]],
         );
     }
