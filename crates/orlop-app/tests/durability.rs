@@ -8,7 +8,7 @@ use common::doubles::*;
 use common::*;
 use futures::{FutureExt, StreamExt};
 use orlop_app::store::{Acquired, Commit, EventQuery, TurnWrite};
-use orlop_app::turn::machine::{Call, CallState, Outcome, Phase, Turn};
+use orlop_app::turn::machine::{Again, Call, CallState, Outcome, Phase, Turn};
 use orlop_app::*;
 use orlop_core::types::{InspectedCall, ToolReport};
 use orlop_core::*;
@@ -137,6 +137,7 @@ async fn abandon(scene: &Scene, phase: Phase) {
         step,
         max_steps: 5,
         usage: Map::new(),
+        again: Again::default(),
         phase,
     };
     let (scope, time) = (Scope::local(), Duration::from_secs(60));

@@ -5,6 +5,7 @@
 use orlop_app::Approval;
 use orlop_app::turn::machine::*;
 use orlop_core::types::InspectedCall;
+use orlop_core::types::app_event::ModelName;
 use orlop_core::{Error, ErrorClass, Map, Message, Value};
 use proptest::prelude::*;
 use serde_json::json;
@@ -21,6 +22,7 @@ fn turn(max_steps: u32) -> Turn {
         step: 0,
         max_steps,
         usage: Map::new(),
+        again: Again::default(),
         phase: Phase::Model,
     }
 }
@@ -45,7 +47,7 @@ fn asking(id: &str) -> Call {
 }
 
 fn answered(calls: Vec<Call>) -> Input {
-    Input::Answered { calls, usage: Map::new() }
+    Input::Answered { calls, usage: Map::new(), ending: Ending::Done }
 }
 
 fn finished(id: &str) -> Input {
@@ -276,7 +278,12 @@ fn token_counts_add_up() {
         json!({"in": 2, "more": {"x": 1}, "model": "b"}),
     ] {
         let done = Call { state: CallState::Done { message: Message::tool("ok") }, ..ready("a") };
-        turn.apply(Input::Answered { calls: vec![done], usage: usage(count) }).unwrap();
+        turn.apply(Input::Answered {
+            calls: vec![done],
+            usage: usage(count),
+            ending: Ending::Done,
+        })
+        .unwrap();
     }
     assert_eq!(turn.usage, usage(json!({"in": 3, "more": {"x": 2.5}, "model": "b"})));
 }
@@ -405,4 +412,60 @@ proptest! {
         }
         prop_assert_eq!(settles, usize::from(outcome.is_some()));
     }
+}
+
+fn failed_model(name: &str, models: usize) -> Input {
+    let name = ModelName { provider: None, model: Some(name.to_owned()) };
+    let error = Error::provider("busy").with_retryable(true);
+    Input::ModelFailed { name, error, models }
+}
+
+fn unfit() -> Input {
+    let unfit = Unfit { text: "no".to_owned(), problems: vec!["bad".to_owned()] };
+    Input::Answered { calls: Vec::new(), usage: Map::new(), ending: Ending::Unfit(unfit) }
+}
+
+#[test]
+fn models_are_asked_round_and_each_once_a_step() {
+    let mut turn = turn(9);
+    assert_eq!(shown(&turn.apply(failed_model("a", 3)).unwrap()), "ask");
+    turn.apply(failed_model("b", 3)).unwrap();
+    assert_eq!(turn.again.model, 2);
+    // What is stored goes on as it was.
+    let mut turn: Turn = serde_json::from_value(serde_json::to_value(&turn).unwrap()).unwrap();
+    turn.apply(answered(vec![ready("x")])).unwrap();
+    turn.apply(finished("x")).unwrap();
+    assert_eq!((turn.again.model, turn.again.failed.len()), (2, 0));
+    turn.apply(failed_model("c", 3)).unwrap();
+    turn.apply(failed_model("a", 3)).unwrap();
+    assert_eq!(turn.again.model, 1);
+    assert_eq!(shown(&turn.apply(failed_model("b", 3)).unwrap()), "settle");
+    let Some(Outcome::Failed { error }) = turn.outcome() else { panic!("{turn:?}") };
+    assert_eq!(error["message"], "busy (other models failed before: c: busy; a: busy)");
+    assert_eq!((error["retryable"].clone(), turn.again.model), (json!(true), 2));
+    assert_eq!(turn.apply(failed_model("a", 3)).unwrap_err().class(), ErrorClass::BadState);
+}
+
+#[test]
+fn a_model_that_is_the_only_one_ends_the_turn_with_its_error() {
+    let mut turn = turn(9);
+    assert_eq!(shown(&turn.apply(failed_model("a", 1)).unwrap()), "settle");
+    let Some(Outcome::Failed { error }) = turn.outcome() else { panic!("{turn:?}") };
+    assert_eq!(error["message"], "busy");
+}
+
+#[test]
+fn repairs_and_pauses_are_steps() {
+    let mut turn = turn(3);
+    turn.again.repairs = 1;
+    assert!(turn.may_repair());
+    assert_eq!(shown(&turn.apply(unfit()).unwrap()), "ask");
+    assert!(turn.again.unfit.is_some() && !turn.may_repair());
+    let paused = Input::Answered { calls: Vec::new(), usage: Map::new(), ending: Ending::Paused };
+    assert_eq!(shown(&turn.apply(paused.clone()).unwrap()), "ask");
+    assert_eq!((turn.step, turn.again.unfit.clone()), (2, None));
+    assert_eq!(shown(&turn.clone().apply(paused).unwrap()), "settle");
+    assert_eq!(shown(&turn.apply(unfit()).unwrap()), "settle");
+    let Some(Outcome::Failed { error }) = turn.outcome() else { panic!("{turn:?}") };
+    assert_eq!(error["answer"], "no");
 }

@@ -93,6 +93,20 @@ pub enum EventKind {
         /// Who decided.
         by: String,
     },
+    /// A model could not be asked, and the next one of the agent is.
+    ModelFallback {
+        /// The model that failed.
+        from: ModelName,
+        /// The model that is asked now.
+        to: ModelName,
+        /// `type`, `message`, `retryable`.
+        error: Value,
+    },
+    /// The answer does not fit `output_schema`: it is dropped, and the model is asked again.
+    OutputRejected {
+        /// What is wrong with it.
+        problems: Vec<String>,
+    },
     /// An action has run.
     ActionResult {
         /// The plugin.
@@ -111,6 +125,9 @@ pub enum EventKind {
         /// Token counts, added up over all steps.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         usage: Option<Map>,
+        /// The model that gave the last answer; none if no model was asked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<ModelName>,
     },
     /// The request failed.
     RequestFailed {
@@ -153,6 +170,29 @@ pub enum EventKind {
     Other(Map),
 }
 
+/// A model, as configurations name it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ModelName {
+    /// The provider.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
+    /// The model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+}
+
+/// `provider/model`, as far as they are known.
+impl std::fmt::Display for ModelName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (&self.provider, &self.model) {
+            (Some(provider), Some(model)) => write!(f, "{provider}/{model}"),
+            (Some(name), None) | (None, Some(name)) => f.write_str(name),
+            (None, None) => f.write_str("the model"),
+        }
+    }
+}
+
 /// What an event tells of a session.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -176,6 +216,8 @@ impl EventKind {
         "tool_result",
         "approval_requested",
         "approval_resolved",
+        "model_fallback",
+        "output_rejected",
         "action_result",
         "final",
         "request_failed",
@@ -196,6 +238,8 @@ impl EventKind {
             Self::ToolResult { .. } => "tool_result",
             Self::ApprovalRequested { .. } => "approval_requested",
             Self::ApprovalResolved { .. } => "approval_resolved",
+            Self::ModelFallback { .. } => "model_fallback",
+            Self::OutputRejected { .. } => "output_rejected",
             Self::ActionResult { .. } => "action_result",
             Self::Final { .. } => "final",
             Self::RequestFailed { .. } => "request_failed",
@@ -233,6 +277,9 @@ mod tests {
             json!({"seq": 1, "at": "2026-01-01T00:00:00Z", "session_id": "s", "request_id": "r",
                 "type": "partial", "message": {"role": "assistant", "content": "a"}}),
             json!({"seq": 2, "at": "2026-01-01T00:00:00Z", "type": "session_deleted", "session_id": "s"}),
+            json!({"seq": 2, "at": "2026-01-01T00:00:00Z", "type": "model_fallback",
+                "from": {"provider": "p", "model": "a"}, "to": {"provider": "p"}, "error": {"type": "provider"}}),
+            json!({"seq": 2, "at": "2026-01-01T00:00:00Z", "type": "output_rejected", "problems": ["x"]}),
             json!({"seq": 3, "at": "2026-01-01T00:00:00Z", "type": "my_plugin_done", "plugin": "p", "n": 1}),
         ] {
             let event: Event = serde_json::from_value(value.clone()).unwrap();

@@ -93,6 +93,9 @@ pub(crate) struct Run {
     /// How to print the answer.
     #[arg(long, short, value_enum, default_value_t = Output::Text)]
     pub(crate) output: Output,
+    /// The JSON Schema that the answer has to fit: a file, or the schema itself.
+    #[arg(long, value_name = "FILE|JSON")]
+    pub(crate) output_schema: Option<String>,
     /// Run every tool call that would ask.
     #[arg(long, conflicts_with = "deny")]
     pub(crate) yes: bool,

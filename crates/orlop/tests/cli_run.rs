@@ -58,7 +58,7 @@ async fn text_in_a_pipe_is_the_answer_and_nothing_else() {
 async fn json_has_the_keys_that_programs_rely_on() {
     let place = Place::new("json").await;
     let answer = place.run(&["run", "--session", "s", "--output", "json", "hello"]).await.json();
-    assert_eq!(keys(&answer), ["messages", "request_id", "session_id", "usage"]);
+    assert_eq!(keys(&answer), ["messages", "model", "request_id", "session_id", "usage"]);
     assert_eq!(answer["session_id"], "s");
     let messages = answer["messages"].as_array().unwrap();
     assert_eq!(messages.len(), 1);

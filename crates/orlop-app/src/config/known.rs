@@ -116,6 +116,24 @@ pub(super) static AGENT: LazyLock<Map> = LazyLock::new(|| {
             "max_steps",
             with(count("How often the model may call tools in one request."), "default", json!(50)),
         ),
+        (
+            "fallback",
+            json!({
+                "type": "array", "description": "Models to ask where this one cannot be, in their order.",
+                "items": { "anyOf": [text("A model of the same provider."), { "type": "object" }] },
+            }),
+        ),
+        (
+            "output_schema",
+            json!({ "type": "object", "description": "The JSON Schema that answers have to fit." }),
+        ),
+        (
+            "output_repairs",
+            json!({
+                "type": "integer", "minimum": 0, "default": crate::turn::OUTPUT_REPAIRS,
+                "description": "How often the model is asked again for an answer that does not fit output_schema.",
+            }),
+        ),
     ])
 });
 
@@ -232,6 +250,17 @@ pub(super) fn is_plugin_key(key: &str) -> bool {
 /// Whether a key of an agent cannot be shared by all of them.
 pub(super) fn is_of_agents_only(key: &str) -> bool {
     matches!(key, "extends" | "description")
+}
+
+/// Whether a key of an agent makes no sense in one of its fallbacks.
+pub(super) fn is_of_no_fallback(key: &str) -> bool {
+    is_of_agents_only(key)
+        || matches!(key, "fallback" | "tools" | "max_steps" | "output_schema" | "output_repairs")
+}
+
+/// Whether a mapping under this key is one thing, which is replaced and never merged.
+pub(super) fn is_whole(key: &str) -> bool {
+    key == "output_schema"
 }
 
 /// The default of a key in a section.

@@ -9,6 +9,7 @@ mod app_config;
 mod check;
 mod default_agent;
 mod env;
+mod fallback;
 mod flags;
 mod known;
 mod locate;
@@ -33,6 +34,7 @@ mod validate;
 
 pub use app_config::AppConfig;
 pub use env::{RuntimeEnv, Vars};
+pub(crate) use fallback::fallbacks;
 pub use locate::{Locations, PROJECT_FILE};
 pub use origin::{Origin, Position, SourceFile};
 pub use problem::{ConfigError, Problem, ProblemKind};

@@ -1,11 +1,13 @@
 //! The configuration of one request: a base and what was overridden.
 
+use super::known;
 use orlop_core::types::json::merge_patch;
 use orlop_core::{Config, Map, Value};
 
 /// Lays overrides over a configuration, a later one over an earlier one: session overrides come
 /// before request overrides. Mappings merge key by key, `null` removes a key, anything else
-/// replaces. Dots in an override's key lead into sections.
+/// replaces; so does `output_schema`, which is one thing. Dots in an override's key lead into
+/// sections.
 ///
 /// ```
 /// use orlop_app::config::resolve_request_config;
@@ -50,6 +52,9 @@ fn put(values: &mut Map, steps: &[&str], value: &Value) {
     match value {
         Value::Null => {
             table.shift_remove(*last);
+        }
+        value if sections.is_empty() && known::is_whole(last) => {
+            table.insert((*last).to_owned(), value.clone());
         }
         value => merge_patch(table.entry(*last).or_insert(Value::Null), value),
     }
@@ -99,6 +104,20 @@ mod tests {
             base,
             &[],
             expect![[r#"{"compaction":{"enabled":true,"agent_id":"small"},"tools":["a"]}"#]],
+        );
+    }
+
+    #[test]
+    fn a_schema_is_replaced_as_a_whole() {
+        check(
+            json!({ "output_schema": { "properties": { "a": {} }, "required": ["a"] } }),
+            &[json!({ "output_schema": { "enum": [1, null], "default": null } })],
+            expect![[r#"{"output_schema":{"enum":[1,null],"default":null}}"#]],
+        );
+        check(
+            json!({ "output_schema": { "properties": { "a": {} } } }),
+            &[json!({ "output_schema": null })],
+            expect!["{}"],
         );
     }
 

@@ -81,6 +81,14 @@ impl Schema {
         for name in unregistered.iter().filter(|name| !self.is_registered(name)) {
             agent.entry(*name).or_insert_with(|| json!({ "type": "object" }));
         }
+        let settings = agent.iter().filter(|(key, _)| !known::is_of_no_fallback(key));
+        let settings: Map = settings.map(|(key, schema)| (key.clone(), schema.clone())).collect();
+        agent["fallback"]["items"]["anyOf"][1] = json!({
+            "type": "object",
+            "description": "A model with settings of its own, over those of the agent.",
+            "properties": settings,
+            "additionalProperties": false,
+        });
         let mut properties = known::SECTIONS.clone();
         for (key, schema) in agent.iter().filter(|(key, _)| !known::is_of_agents_only(key)) {
             properties.entry(key.clone()).or_insert_with(|| schema.clone());
@@ -421,7 +429,7 @@ mod tests {
         assert_eq!(schema["additionalProperties"], false);
         let keys: Vec<&String> = schema["properties"].as_object().unwrap().keys().collect();
         let keys = keys.iter().map(|key| key.as_str()).collect::<Vec<_>>().join(" ");
-        expect!["default_agent agents plugins mcp_servers hosts server store events assets provider model base_url api_key system_message tools max_steps compaction"].assert_eq(&keys);
+        expect!["default_agent agents plugins mcp_servers hosts server store events assets provider model base_url api_key system_message tools max_steps fallback output_schema output_repairs compaction"].assert_eq(&keys);
         let plugins = &schema["properties"]["plugins"];
         assert_eq!(plugins["properties"]["compaction"]["additionalProperties"], false);
         assert_eq!(plugins["additionalProperties"]["additionalProperties"], true);

@@ -1,5 +1,6 @@
 //! The configuration as read: a tree in which every value knows where it came from.
 
+use super::known;
 use super::origin::Origin;
 use indexmap::IndexMap;
 use orlop_core::{Map, Value};
@@ -74,6 +75,7 @@ impl Node {
 pub(super) fn lay_over(under: &mut Table, over: Table) {
     for (key, node) in over {
         match under.get_mut(&key) {
+            Some(held) if known::is_whole(&key) => *held = node,
             Some(held) => held.lay(node),
             None => {
                 under.insert(key, node);

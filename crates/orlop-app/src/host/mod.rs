@@ -244,6 +244,7 @@ fn answered(app: &Application, info: &RequestInfo, handled: Handled, inside: Ins
         messages: vec![Message::assistant(handled.text.clone())],
         session: SessionState::default(),
         usage: None,
+        model: None,
     };
     let event = Arc::new(Event {
         seq: 0,

@@ -1,6 +1,7 @@
 //! Does what the machine says: each new state is durable before it is acted upon.
 
 use super::machine::{CallState, Effect, Input, Next, Outcome, Turn};
+use super::models::Models;
 use super::{Control, Decision, FRAGMENTS};
 use crate::application::{Agent, Application, Step};
 use crate::hub::Feed;
@@ -27,6 +28,9 @@ pub(crate) struct Driver {
     pub(super) app: Application,
     pub(super) lock: SessionLock,
     pub(super) agent: Arc<Agent>,
+    /// The models that may be asked.
+    pub(super) models: Models,
+    /// The settings of the one that is.
     pub(super) config: Config,
     pub(super) turn: Turn,
     pub(super) session: Session,
@@ -54,7 +58,7 @@ impl Driver {
         app: Application,
         lock: SessionLock,
         agent: Arc<Agent>,
-        config: Config,
+        models: Models,
         turn: Turn,
         session: Session,
         request: String,
@@ -64,7 +68,8 @@ impl Driver {
             app,
             lock,
             agent,
-            config,
+            config: models.config(turn.again.model),
+            models,
             turn,
             session,
             request,
@@ -123,7 +128,9 @@ impl Driver {
     async fn step(&mut self, input: Input, mut events: Vec<EventKind>) -> Result<()> {
         self.take_back();
         let open = self.turn.open_calls();
+        let asked = self.turn.again.model;
         let next = self.turn.apply(input)?;
+        events.extend(self.switch_model(asked));
         for event in ended(open, &self.turn, &next) {
             if !events.contains(&event) {
                 events.push(event);
@@ -144,6 +151,21 @@ impl Driver {
         self.next = next;
         self.lend(!self.turn.calls().is_empty());
         Ok(())
+    }
+
+    /// Takes the settings of another model if the turn goes on with one, and tells of it.
+    fn switch_model(&mut self, before: usize) -> Option<EventKind> {
+        let now = self.turn.again.model;
+        if now == before {
+            return None;
+        }
+        self.config = self.models.config(now);
+        let failed = self.turn.again.failed.last()?;
+        Some(EventKind::ModelFallback {
+            from: failed.name.clone(),
+            to: self.models.name(&self.config),
+            error: failed.error.clone(),
+        })
     }
 
     /// Lends the session to the flow while tools run: what they save with the handle they were lent
@@ -322,6 +344,7 @@ impl Driver {
                     ..SessionState::default()
                 },
                 usage: (!self.turn.usage.is_empty()).then(|| self.turn.usage.clone()),
+                model: (self.turn.step > 0).then(|| self.models.name(&self.config)),
             },
             Outcome::Failed { error } => EventKind::RequestFailed { error },
             Outcome::Cancelled { reason } => EventKind::RequestCancelled { reason },

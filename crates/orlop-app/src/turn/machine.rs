@@ -4,7 +4,9 @@
 //! process is killed, the stored state says what was about to happen.
 
 use super::Approval;
+pub use super::again::{Again, Ending, FailedModel, Unfit};
 use orlop_core::types::InspectedCall;
+use orlop_core::types::app_event::ModelName;
 use orlop_core::{Error, Map, Message, Result, Value, closed_tool_message};
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +38,9 @@ pub struct Turn {
     /// Token counts so far.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub usage: Map,
+    /// Which model is asked, and what is asked again.
+    #[serde(default)]
+    pub again: Again,
     /// What is under way.
     pub phase: Phase,
 }
@@ -125,6 +130,17 @@ pub enum Input {
         calls: Vec<Call>,
         /// Token counts of this answer.
         usage: Map,
+        /// How it ended, if it calls no tools.
+        ending: Ending,
+    },
+    /// The model could not be asked; another one might.
+    ModelFailed {
+        /// The model.
+        name: ModelName,
+        /// Why.
+        error: Error,
+        /// How many models the agent has.
+        models: usize,
     },
     /// Something failed that ends the turn.
     Failed(Error),
@@ -211,7 +227,8 @@ impl Turn {
     /// state error; one that comes too late (a decision after the end) is just that.
     pub fn apply(&mut self, input: Input) -> Result<Next> {
         match input {
-            Input::Answered { calls, usage } => self.answered(calls, usage),
+            Input::Answered { calls, usage, ending } => self.answered(calls, usage, ending),
+            Input::ModelFailed { name, error, models } => self.model_failed(name, error, models),
             Input::Decided { call, allow, input, reason } => {
                 self.decided(&call, allow, input, reason)
             }
@@ -238,15 +255,16 @@ impl Turn {
         }
     }
 
-    fn answered(&mut self, calls: Vec<Call>, usage: Map) -> Result<Next> {
+    fn answered(&mut self, calls: Vec<Call>, usage: Map, ending: Ending) -> Result<Next> {
         if self.phase != Phase::Model {
             return Err(Error::bad_state("the model answered though it was not asked"));
         }
         self.step += 1;
         add_usage(&mut self.usage, &usage);
+        self.again.failed.clear();
+        self.again.unfit = None;
         if calls.is_empty() {
-            self.phase = Phase::Settling { outcome: Outcome::Complete };
-            return Ok(Next { append: Vec::new(), effects: vec![Effect::Settle] });
+            return Ok(self.ended(ending));
         }
         self.phase = Phase::Tools { calls };
         Ok(self.advance())
@@ -314,16 +332,25 @@ impl Turn {
             return Next { append: Vec::new(), effects };
         }
         let append = self.close_step("");
+        self.ask_again(append)
+    }
+
+    /// Asks the model once more, as long as there are steps left.
+    pub(super) fn ask_again(&mut self, append: Vec<Message>) -> Next {
         if self.step >= self.max_steps {
             let error = Error::bad_state(format!(
                 "the agent wanted more than {} steps; raise max_steps, or ask for less at once",
                 self.max_steps
             ));
-            self.phase = Phase::Settling { outcome: Outcome::Failed { error: error.to_json() } };
-            return Next { append, effects: vec![Effect::Settle] };
+            return Next { append, ..self.settling(Outcome::Failed { error: error.to_json() }) };
         }
         self.phase = Phase::Model;
         Next { append, effects: vec![Effect::CallModel] }
+    }
+
+    pub(super) fn settling(&mut self, outcome: Outcome) -> Next {
+        self.phase = Phase::Settling { outcome };
+        Next { append: Vec::new(), effects: vec![Effect::Settle] }
     }
 
     /// The tool messages of the step, in call order; calls that are not over get `reason`.
@@ -347,8 +374,7 @@ impl Turn {
             return Ok(Next::default());
         }
         let append = self.close_step(reason);
-        self.phase = Phase::Settling { outcome };
-        Ok(Next { append, effects: vec![Effect::Settle] })
+        Ok(Next { append, ..self.settling(outcome) })
     }
 
     fn interrupted(&mut self, resume: bool) -> Result<Next> {

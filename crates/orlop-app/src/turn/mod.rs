@@ -3,10 +3,12 @@
 //! [`machine`] says what follows from what, [`driver`](self) does it. A turn runs in a task of its
 //! own, so that nobody who listens can hold it up or end it by leaving.
 
+mod again;
 mod control;
 mod driver;
 pub mod machine;
 mod model;
+mod models;
 mod recover;
 mod replay;
 mod tools;
@@ -22,7 +24,7 @@ use crate::store::TurnWrite;
 use crate::trace::Tracer;
 use driver::Driver;
 use futures::stream::{BoxStream, StreamExt};
-use machine::{Effect, Next, Phase};
+use machine::{Again, Effect, Next, Phase};
 use orlop_core::types::app_event::{Event, EventKind};
 use orlop_core::{
     CancelToken, Config, Error, ErrorClass, Map, Message, Result, Session, Value, lifecycle,
@@ -37,6 +39,9 @@ const FRAGMENTS: u64 = 4_096;
 
 /// How many steps a turn may take where the agent does not say.
 const MAX_STEPS: u32 = 50;
+
+/// How often the model is asked again for output that fits, where the agent does not say.
+pub(crate) const OUTPUT_REPAIRS: u32 = 1;
 
 /// What to send.
 #[derive(Clone, Default)]
@@ -266,6 +271,7 @@ impl Application {
         let agent = self.agent_of(&session)?;
         let core = self.core_of(&agent);
         let config = self.effective(&agent, &session, &[&overrides]);
+        let models = self.models_of(&config)?;
         let session = match message {
             Some(message) => core.add_message(&session, message, &config).await?,
             None => session,
@@ -285,10 +291,11 @@ impl Application {
             step: 0,
             max_steps: max_steps(&config),
             usage: Map::new(),
+            again: Again { repairs: output_repairs(&config), ..Again::default() },
             phase: Phase::Model,
         };
         let mut driver =
-            Driver::new(self, lock, agent, config, turn, run.session, request_id, persist);
+            Driver::new(self, lock, agent, models, turn, run.session, request_id, persist);
         let mut events = if persist { events } else { Vec::new() };
         events.push(EventKind::RequestStarted {
             agent_id: driver.agent.id.clone(),
@@ -333,12 +340,15 @@ impl Application {
 }
 
 fn max_steps(config: &Config) -> u32 {
-    config
-        .get("max_steps")
-        .and_then(Value::as_u64)
-        .and_then(|steps| u32::try_from(steps).ok())
-        .unwrap_or(MAX_STEPS)
-        .max(1)
+    count(config, "max_steps").unwrap_or(MAX_STEPS).max(1)
+}
+
+fn output_repairs(config: &Config) -> u32 {
+    count(config, "output_repairs").unwrap_or(OUTPUT_REPAIRS)
+}
+
+fn count(config: &Config, key: &str) -> Option<u32> {
+    config.get(key).and_then(Value::as_u64).and_then(|count| u32::try_from(count).ok())
 }
 
 /// A session that was made without being stored, and now is to be.

@@ -2,12 +2,14 @@
 
 use super::asked;
 use super::driver::{Driver, SIGNALS};
-use super::machine::{Call, Input};
+use super::machine::{Call, Ending, Input, Unfit};
 use futures::StreamExt;
 use orlop_core::types::app_event::EventKind;
 use orlop_core::{
-    CoreEvent, Error, Map, Message, RequestOptions, Response, Result, Value, lifecycle,
+    CoreEvent, Error, ErrorClass, Map, Message, OUTPUT_PROBLEMS, Partial, RequestOptions, Response,
+    Result, Role, Value, is_paused, lifecycle,
 };
+use serde_json::json;
 use std::sync::Arc;
 use tokio::time::Instant;
 
@@ -16,9 +18,15 @@ impl Driver {
     pub(super) async fn call_model(&mut self) -> (Input, Vec<EventKind>) {
         let began = std::time::Instant::now();
         let asked = self.ask().await;
-        let outcome = if asked.is_ok() { "ok" } else { "error" };
+        let outcome = match &asked {
+            Ok((Input::Answered { .. }, _)) => "ok",
+            _ => "error",
+        };
         if let Some(tracer) = &self.app.tracer {
-            tracer.note("model_call", Value::from(self.turn.step), began, outcome);
+            let name = self.models.name(&self.config);
+            let detail =
+                json!({ "step": self.turn.step, "provider": name.provider, "model": name.model });
+            tracer.note("model_call", detail, began, outcome);
         }
         match asked {
             Ok(answered) => answered,
@@ -56,9 +64,24 @@ impl Driver {
             preface: self.preface().await,
         };
         let before = self.session.native().map_or(0, |native| native.items().len());
-        let response = self.stream(options).await?;
+        let mut spoke = false;
+        let response = match self.stream(options, &mut spoke).await {
+            Ok(response) => response,
+            Err(error) if !spoke && self.another_might_answer(&error) => {
+                let (name, models) = (self.models.name(&self.config), self.models.len());
+                return Ok((Input::ModelFailed { name, error, models }, Vec::new()));
+            }
+            Err(error) => return Err(error),
+        };
+        let ending = ending_of(&response);
+        if let (Ending::Unfit(unfit), true) = (&ending, self.turn.may_repair()) {
+            // As with an answer that failed, nothing of it becomes part of the session.
+            let rejected = EventKind::OutputRejected { problems: unfit.problems.clone() };
+            let usage = usage_of(&response, before);
+            return Ok((Input::Answered { calls: Vec::new(), usage, ending }, vec![rejected]));
+        }
         let (held, first) = (self.session.clone(), self.turn.first_message);
-        let taken = self.take_in(response, before).await;
+        let taken = self.take_in(response, before, ending).await;
         if taken.is_err() {
             // An answer whose calls cannot be dealt with would be one that no result follows.
             (self.session, self.turn.first_message) = (held, first);
@@ -66,11 +89,28 @@ impl Driver {
         taken
     }
 
+    /// Whether the failure is one of this model and not of what it is asked: the server cannot be
+    /// reached or is busy, refuses the key, or does not have the model.
+    fn another_might_answer(&self, error: &Error) -> bool {
+        let name = self.models.name(&self.config);
+        let is_the_model =
+            error.plugin_name().is_none_or(|plugin| name.provider.as_deref() == Some(plugin));
+        let fails_here = error.retryable()
+            || matches!(error.class(), ErrorClass::Unavailable | ErrorClass::NotFound)
+            || matches!(error.provider_status(), Some(401..=404));
+        self.models.len() > 1
+            && is_the_model
+            && fails_here
+            && !error.is_cancelled()
+            && !self.is_cancelled()
+    }
+
     /// The answer becomes part of the session, and its calls are planned.
     async fn take_in(
         &mut self,
         response: Response,
         before: usize,
+        ending: Ending,
     ) -> Result<(Input, Vec<EventKind>)> {
         let usage = usage_of(&response, before);
         self.turn.first_message = self.moved_by(&response);
@@ -86,7 +126,7 @@ impl Driver {
             events.extend(told);
             planned.push(call);
         }
-        Ok((Input::Answered { calls: planned, usage }, events))
+        Ok((Input::Answered { calls: planned, usage, ending }, events))
     }
 
     /// Where the user's message is after plugins may have changed the history before it.
@@ -108,6 +148,7 @@ impl Driver {
         let text = asked(&self.session, self.turn.first_message);
         let info = self.request_info();
         texts.extend(self.app.context_texts(info, text, self.turn.step).await);
+        texts.extend(self.turn.again.unfit.as_ref().map(Unfit::request));
         texts.retain(|text| !text.trim().is_empty());
         match texts.is_empty() {
             true => Vec::new(),
@@ -116,7 +157,8 @@ impl Driver {
     }
 
     /// The answer. If the user stops it in the middle, what was said so far is kept and marked.
-    async fn stream(&mut self, options: RequestOptions) -> Result<Response> {
+    /// `spoke` tells whether anything of it was shown.
+    async fn stream(&mut self, options: RequestOptions, spoke: &mut bool) -> Result<Response> {
         let core = self.app.core_of(&self.agent);
         let mut looks = tokio::time::interval_at(Instant::now() + SIGNALS, SIGNALS);
         // A store that takes longer than that must not keep the answer waiting.
@@ -145,6 +187,7 @@ impl Driver {
             let Some(event) = event else { break };
             match event {
                 Ok(CoreEvent::Partial(message)) => {
+                    *spoke |= is_output(&message);
                     said.push_str(&message.content);
                     self.fragment(EventKind::Partial { message }).await?;
                 }
@@ -160,6 +203,31 @@ impl Driver {
         }
         Err(Error::internal("the model call ended without an answer"))
     }
+}
+
+/// Whether a fragment is part of an answer. That a request is sent again is not.
+fn is_output(message: &Partial) -> bool {
+    let Partial { content, reasoning, tool_calls, metadata } = message;
+    let further = metadata.iter().flat_map(|metadata| metadata.keys());
+    !(content.is_empty() && reasoning.is_empty() && tool_calls.is_empty())
+        || further.into_iter().any(|key| key != "retry")
+}
+
+/// How the answer ended, as the provider and the judge of its output say.
+fn ending_of(response: &Response) -> Ending {
+    let last = response.messages.iter().rev().find(|message| message.role() == Role::Assistant);
+    let Some(answer) = last else { return Ending::Done };
+    if is_paused(answer) {
+        return Ending::Paused;
+    }
+    let problems = answer.metadata().get(OUTPUT_PROBLEMS).and_then(Value::as_array);
+    let Some(problems) = problems else { return Ending::Done };
+    let text = match answer.content() {
+        Value::String(text) => text.clone(),
+        content => content.to_string(),
+    };
+    let problems = problems.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+    Ending::Unfit(Unfit { text, problems })
 }
 
 /// Token counts of what the model just said.

@@ -87,11 +87,13 @@ impl Application {
             Err(_) => app.agent_of(&session)?,
         };
         let config = app.effective(&agent, &session, &[&turn.overrides]);
+        // A turn must end even if its settings no longer make sense.
+        let models = app.models_of(&config).unwrap_or_else(|_| app.only_model(&config));
         let resume = recovery == Recovery::Resume;
         let open = turn.open_calls();
         let next = turn.apply(Input::Interrupted { resume })?;
         let events = ended(open, &turn, &next);
-        let mut driver = Driver::new(app, lock, agent, config, turn, session, record.request, true);
+        let mut driver = Driver::new(app, lock, agent, models, turn, session, record.request, true);
         for message in &next.append {
             driver.append(message.clone()).await?;
         }

@@ -11,7 +11,7 @@ use orlop_app::ui::{plain_line, plain_text};
 use orlop_app::{
     Application, Approval, Chat, ChatRequest, Decision, Event, EventKind, Host, Recovery, error_of,
 };
-use orlop_core::{CallContext, Map, Message, Role, Value};
+use orlop_core::{CallContext, Error, Map, Message, OUTPUT, OutputSchema, Role, Value, is_paused};
 use serde_json::json;
 use std::io::{BufRead, IsTerminal, Read, Write};
 use std::path::Path;
@@ -72,6 +72,9 @@ async fn request(app: &Application, run: &Run, text: String) -> Result<ChatReque
     let mut overrides = Map::new();
     if let Some(model) = &run.model {
         overrides.insert("model".to_owned(), model.clone().into());
+    }
+    if let Some(schema) = &run.output_schema {
+        overrides.insert("output_schema".to_owned(), output_schema(schema)?);
     }
     let mut attachments = Vec::with_capacity(run.attach.len());
     for path in &run.attach {
@@ -139,6 +142,24 @@ async fn attach(app: &Application, path: &Path) -> Result<String, Failure> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let record = app.put_asset(None, Upload::new(name, None), bytes).await?;
     Ok(record.id)
+}
+
+/// The schema of a flag: JSON, or a file that holds it.
+fn output_schema(given: &str) -> Result<Value, Failure> {
+    let bad = |message: String| Failure::usage(format!("--output-schema: {message}"));
+    let (text, place) = match given.trim_start().starts_with('{') {
+        true => (given.to_owned(), "the schema"),
+        false => {
+            let text = std::fs::read_to_string(given).map_err(|error| {
+                bad(format!("{given} cannot be read: {error}; name a file, or write JSON"))
+            })?;
+            (text, given)
+        }
+    };
+    let schema: Value = serde_json::from_str(&text)
+        .map_err(|error| bad(format!("{place} is no JSON: {error}; correct it")))?;
+    OutputSchema::new(&schema).map_err(|error| Failure::usage(Error::from(error).to_string()))?;
+    Ok(schema)
 }
 
 /// The prompt, with what is piped in behind it.
@@ -313,6 +334,13 @@ impl Printer {
     }
 
     fn print(&mut self, event: &Event) -> Result<(), Failure> {
+        if let (EventKind::ModelFallback { from, to, error }, false) =
+            (&event.kind, self.output == Output::StreamJson)
+        {
+            let reason = error.get("message").and_then(Value::as_str).unwrap_or_default();
+            let line = format!("{from} failed, asking {to} instead: {reason}");
+            output::tell(&format!("orlop: {}", plain_line(&line)));
+        }
         match self.output {
             Output::StreamJson => {
                 let mut out = std::io::stdout().lock();
@@ -337,8 +365,12 @@ impl Printer {
             all
         };
         let value = match &event.kind {
-            EventKind::Final { messages, usage, .. } => {
-                about(json!({ "messages": messages, "usage": usage }))
+            EventKind::Final { messages, usage, model, .. } => {
+                let mut fields = json!({ "messages": messages, "usage": usage, "model": model });
+                if let Some(output) = output_of(messages) {
+                    fields["output"] = output.clone();
+                }
+                about(fields)
             }
             EventKind::RequestFailed { error } => about(json!({ "error": error })),
             EventKind::RequestCancelled { reason } => about(
@@ -376,6 +408,12 @@ impl Printer {
             {
                 self.note(&format!("  {}", plain_line(message.text())));
             }
+            EventKind::OutputRejected { problems } => {
+                self.close_line()?;
+                let line =
+                    format!("the answer does not fit, asking again: {}", problems.join("; "));
+                self.note(&plain_line(&line));
+            }
             EventKind::Final { messages, .. } => self.answer(messages)?,
             EventKind::RequestFailed { .. } | EventKind::RequestCancelled { .. } => {
                 self.close_line()?;
@@ -387,12 +425,15 @@ impl Printer {
 
     /// The answer, as far as it has not been shown.
     fn answer(&mut self, messages: &[Message]) -> Result<(), Failure> {
-        let last = messages.iter().rev().find(|message| message.role() == Role::Assistant);
-        let text = last.map(Message::text).unwrap_or_default();
-        if !(self.live && self.shown.ends_with(text)) {
+        let text = match output_of(messages) {
+            // Who reads it in a program wants the value without a fence around it.
+            Some(output) if !self.live => output.to_string(),
+            _ => answer_text(messages),
+        };
+        if !(self.live && self.shown.ends_with(&text)) {
             self.close_line()?;
             let shown =
-                if std::io::stdout().is_terminal() { plain_text(text) } else { text.to_owned() };
+                if std::io::stdout().is_terminal() { plain_text(&text) } else { text.clone() };
             let mut out = std::io::stdout().lock();
             write!(out, "{shown}")?;
             out.flush()?;
@@ -426,4 +467,20 @@ fn waiting(retry: &Value) -> String {
     let seconds = retry["wait_ms"].as_u64().unwrap_or_default().div_ceil(1000);
     let why = plain_line(retry["why"].as_str().unwrap_or_default());
     format!("· {why}; trying again in {seconds} s ({} of {})", retry["attempt"], retry["of"])
+}
+
+/// The value of an answer that had to fit a schema.
+fn output_of(messages: &[Message]) -> Option<&Value> {
+    messages.last()?.metadata().get(OUTPUT)
+}
+
+/// The last thing the model said, with the parts before it that it only paused after.
+fn answer_text(messages: &[Message]) -> String {
+    let mut said = messages.iter().rev().skip_while(|message| message.role() != Role::Assistant);
+    let last = said.next().map(Message::text).unwrap_or_default();
+    let before = said.take_while(|message| is_paused(message));
+    let mut parts: Vec<&str> = before.map(Message::text).collect();
+    parts.reverse();
+    parts.push(last);
+    parts.concat()
 }

@@ -3,6 +3,7 @@
 use crate::exit::{Failure, NOT_FOUND};
 use crate::output;
 use crate::workplace::Workplace;
+use orlop_core::types::app_event::ModelName;
 use orlop_core::{Map, Value};
 use std::process::ExitCode;
 
@@ -42,9 +43,23 @@ fn row(entry: &Map) -> Vec<String> {
         format!("{}.{:03}", micros / 1000, micros % 1000)
     };
     let what = match text("hook") {
-        hook if hook.is_empty() => format!("{} {}", text("kind"), text("detail")),
+        hook if hook.is_empty() => format!("{} {}", text("kind"), detail(entry.get("detail"))),
         hook => hook,
     };
     let changed: String = text("change").chars().take(60).collect();
     vec![millis("start_us"), millis("duration_us"), text("plugin"), what, text("outcome"), changed]
+}
+
+/// What an entry is about: `0 provider/model` for a model call.
+fn detail(detail: Option<&Value>) -> String {
+    let Some(detail) = detail else { return String::new() };
+    let text = |key: &str| detail.get(key).and_then(Value::as_str).map(str::to_owned);
+    match (detail, detail.get("step")) {
+        (_, Some(step)) => {
+            let name = ModelName { provider: text("provider"), model: text("model") };
+            format!("{step} {name}")
+        }
+        (Value::String(text), _) => text.clone(),
+        (other, _) => other.to_string(),
+    }
 }

@@ -3,6 +3,7 @@
 use super::super::tree::item;
 use super::*;
 use crate::check_id;
+use orlop_core::OutputSchema;
 
 impl Check<'_> {
     pub(super) fn agents(&mut self) {
@@ -30,11 +31,47 @@ impl Check<'_> {
             self.name(node, "default_agent", "agent", known, &[]);
         }
         let shared = config.shared();
-        self.provider_and_tools(&shared, "");
+        self.own_settings(&shared, "");
         for table in config.agent_table().into_iter().flatten() {
             if let Some(own) = table.1.table() {
-                self.provider_and_tools(own, &below("agents", table.0));
+                self.own_settings(own, &below("agents", table.0));
             }
+        }
+    }
+
+    /// Names and schemas, where they are written.
+    fn own_settings(&mut self, table: &Table, path: &str) {
+        self.provider_and_tools(table, path);
+        let fallbacks = table.get("fallback").and_then(Node::list).unwrap_or_default();
+        for (index, node) in fallbacks.iter().enumerate() {
+            let path = item(&below(path, "fallback"), index);
+            match node.table() {
+                Some(settings) => self.provider_and_tools(settings, &path),
+                None if node.text() == Some("") => self.report(
+                    ProblemKind::BadValue,
+                    node,
+                    &path,
+                    "names no model",
+                    "name one, or remove it",
+                ),
+                None => {}
+            }
+        }
+        if let Some(node) = table.get("output_schema").filter(|node| node.table().is_some()) {
+            self.output_schema(node, &below(path, "output_schema"));
+        }
+    }
+
+    fn output_schema(&mut self, node: &Node, path: &str) {
+        // Variables that are not set are reported with all others.
+        let Ok(schema) = self.config.resolved(node, path) else { return };
+        if let Err(bad) = OutputSchema::new(&schema) {
+            let steps = bad.place.split('/').skip(1);
+            let steps: Vec<String> =
+                steps.map(|step| step.replace("~1", "/").replace("~0", "~")).collect();
+            let (node, path) = within(node, path, &steps);
+            let message = format!("is no JSON Schema that can be used: {}", bad.message);
+            self.report(ProblemKind::BadValue, node, &path, message, "correct the schema");
         }
     }
 
@@ -88,6 +125,7 @@ impl Check<'_> {
                 None => None,
             },
         };
+        self.required_by_fallbacks(&flat, provider.as_deref(), path);
         for required in schema.required() {
             let is_used = match schema.is_provider(&required.plugin) {
                 true => provider.as_deref() == Some(&required.plugin),
@@ -103,9 +141,54 @@ impl Check<'_> {
         }
     }
 
+    /// A fallback of another provider needs what that provider requires.
+    fn required_by_fallbacks(&mut self, flat: &Table, own: Option<&str>, path: &str) {
+        let entries = flat.get("fallback").and_then(Node::list).unwrap_or_default();
+        for (index, node) in entries.iter().enumerate() {
+            let path = item(&below(path, "fallback"), index);
+            let Some(settings) = node.table() else { continue };
+            let Some(provider) = settings.get("provider").and_then(|node| self.text(node, &path))
+            else {
+                continue;
+            };
+            let schema = self.schema;
+            let required = schema
+                .required()
+                .iter()
+                .filter(|required| required.plugin == provider && own != Some(provider.as_str()));
+            for required in required {
+                if lookup(settings, &required.steps).is_none() {
+                    let key =
+                        required.steps.iter().fold(path.clone(), |path, step| below(&path, step));
+                    let message = format!("the plugin \"{provider}\" requires {}", required.key);
+                    self.missing(node, &key, &message);
+                }
+            }
+        }
+    }
+
     fn missing(&mut self, node: &Node, path: &str, message: &str) {
         let problem = Problem::new(ProblemKind::Missing, node.key_origin.clone(), path, message);
         self.problems.push(problem.remedy("add it"));
+    }
+}
+
+/// The deepest node on the way that these steps name, and its path.
+fn within<'a>(node: &'a Node, path: &str, steps: &[String]) -> (&'a Node, String) {
+    let inner = match steps {
+        [] => None,
+        [step, rest @ ..] => match (node.table(), node.list()) {
+            (Some(table), _) => table.get(step).map(|node| (node, below(path, step), rest)),
+            (_, Some(items)) => step
+                .parse::<usize>()
+                .ok()
+                .and_then(|index| items.get(index).map(|node| (node, item(path, index), rest))),
+            _ => None,
+        },
+    };
+    match inner {
+        Some((node, path, rest)) => within(node, &path, rest),
+        None => (node, path.to_owned()),
     }
 }
 

@@ -283,6 +283,74 @@ extends = "self"
     );
 }
 
+#[test]
+fn fallbacks_are_checked_like_agents() {
+    check(
+        r#"
+fallback = ["m", ""]
+[agents.default]
+provider = "local"
+fallback = [
+    "m",
+    { provider = "openai", model = "x" },
+    { provider = "openai_compatible", modle = "x" },
+    { model = "x", temperature = 3, tools = [] },
+    5,
+]
+[agents.fine]
+provider = "local"
+fallback = [{ provider = "openai_compatible", model = "x", api_key = "${env:KEY}" }, { temperature = 0 }]
+[agents.other]
+provider = "local"
+fallback = "m"
+"#,
+        expect![[r#"
+            orlop.toml:2:18: fallback[1]: names no model; name one, or remove it
+            orlop.toml:7:18: agents.default.fallback[1].provider: there is no provider "openai"; did you mean "openai_compatible"?
+            orlop.toml:8:5: agents.default.fallback[2].model: the plugin "openai_compatible" requires model; add it
+            orlop.toml:8:39: agents.default.fallback[2].modle: unknown key; did you mean "model"?
+            orlop.toml:9:34: agents.default.fallback[3].temperature: 3 is too large; use 2 or less
+            orlop.toml:9:37: agents.default.fallback[3].tools: unknown key; known: api_key, base_url, compaction, local, model, openai_compatible, provider, reasoning_effort, system_message, temperature
+            orlop.toml:10:5: agents.default.fallback[4]: expected text or a section, found a whole number; put the value in double quotes
+            orlop.toml:17:12: agents.other.fallback: expected a list, found text; write a list such as ["a", "b"]
+        "#]],
+    );
+}
+
+#[test]
+fn a_schema_is_wrong_where_it_is_wrong() {
+    check(
+        r#"
+[agents.default]
+provider = "local"
+output_repairs = -1
+[agents.default.output_schema]
+type = "object"
+properties.city = { type = "string" }
+properties.size = { enum = [1], type = ["integer", "txt"] }
+[agents.two]
+provider = "local"
+output_schema = { "$ref" = "https://example.com/s.json" }
+[agents.three]
+provider = "local"
+output_schema = "s.json"
+"#,
+        expect![[r#"
+            orlop.toml:4:18: agents.default.output_repairs: -1 is too small; use 0 or more
+            orlop.toml:8:40: agents.default.output_schema.properties.size.type: is no JSON Schema that can be used: ["integer","txt"] is not valid under any of the schemas listed in the 'anyOf' keyword; correct the schema
+            orlop.toml:11:1: agents.two.output_schema: is no JSON Schema that can be used: Resource 'https://example.com/s.json' is not present in a registry and retrieving it failed: files and addresses are not read; put what is referred to under $defs; correct the schema
+            orlop.toml:14:17: agents.three.output_schema: expected a section, found text; write a section such as [name] with keys below it
+        "#]],
+    );
+    // What an agent extends is replaced, not merged.
+    let config = read(
+        "[agents.a]\nprovider = \"local\"\noutput_schema = { required = [\"a\"] }\n\
+         [agents.b]\nextends = \"a\"\noutput_schema = { type = \"object\" }\n",
+    );
+    let schema = config.build_agent_config("b").unwrap().get("output_schema").cloned();
+    assert_eq!(schema, Some(json!({ "type": "object" })));
+}
+
 #[test] // I-37
 fn variables_that_are_not_set_are_all_found() {
     check(
