@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use orlop_local::{Message, Model, Options, Piece, Request, Sampling};
 
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 3;
 const WRITTEN: usize = 64;
 const SENTENCE: &str = "The quick brown fox jumps over the lazy dog. ";
 

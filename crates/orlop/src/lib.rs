@@ -26,7 +26,7 @@ use std::sync::Arc;
 /// The plugins that ship with Orlop. The providers share one HTTP client, and with it connections.
 pub fn shipped_plugins() -> Plugins {
     let http = HttpClient::new(HttpSettings::default());
-    Plugins::new()
+    let plugins = Plugins::new()
         .provider(
             Arc::new(OpenAiCompatible::new(http.clone())),
             vec![Arc::new(PromptCache), Arc::new(Reasoning)],
@@ -39,7 +39,21 @@ pub fn shipped_plugins() -> Plugins {
         .provider(Arc::new(Gemini::new(http.clone())), vec![Arc::new(Reasoning)])
         .provider(Arc::new(Ollama::new(http)), vec![Arc::new(Reasoning)])
         .provider(Arc::new(Scripted::default()), vec![Arc::new(Reasoning)])
-        .feature(Arc::new(SystemMessage))
+        .feature(Arc::new(SystemMessage));
+    #[cfg(feature = "local")]
+    let plugins = plugins.provider(Arc::new(embedded_model()), vec![Arc::new(Reasoning)]);
+    plugins
+}
+
+/// The embedded model, with its files in the data folder.
+#[cfg(feature = "local")]
+fn embedded_model() -> orlop_providers::local::LocalModel {
+    use orlop_app::config::{Locations, RuntimeEnv};
+    let vars = RuntimeEnv::process_vars();
+    let working_dir = std::env::current_dir().unwrap_or_default();
+    // Where no data folder is known no command starts, and says so.
+    let home = Locations::find(&vars, &working_dir, None).map(|it| it.home().join("models"));
+    orlop_providers::local::LocalModel::new(home.unwrap_or_default())
 }
 
 /// Runs the command that `arguments` name (the first is the program) with `plugins`.

@@ -161,7 +161,7 @@ const CASES: &[Case] = &[
     case(KEY, &["run", "--session", "kept", "hi"], 3, NO_KEY),
     case(KEY, &["agent", "show"], 3, NO_KEY),
     case(KEY, &["model", "list"], 3, NO_KEY),
-    case(Wrong::Config(""), &["run", "hi"], 3, &["no agent is configured", "set OPENAI_API_KEY"]),
+    case(Wrong::Config(""), &["run", "hi"], 1, &["\"smollm2\"", "`orlop model pull smollm2`"]),
     case(
         Wrong::Config("[store]\nurl = \"mysql://me:sk-test-0123456789abcdefghij@host/db\"\n"),
         &["session", "list"],
