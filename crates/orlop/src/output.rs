@@ -1,7 +1,7 @@
 //! What commands print: tables for people, JSON for programs, logs on stderr.
 
 use serde::Serialize;
-use std::io::{IsTerminal, Write};
+use std::io::{BufRead, IsTerminal, Write};
 use std::process::ExitCode;
 
 /// Logs on stderr: errors of Orlop itself by default, more with each `-v`; `ORLOP_LOG` sets the
@@ -29,6 +29,20 @@ pub(crate) fn is_coloured() -> bool {
 /// Tells people something on stderr. That nobody can be told is no reason to fail.
 pub(crate) fn tell(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");
+}
+
+/// Asks the person at the terminal, and gives the answer in lower case.
+pub(crate) async fn ask(question: String) -> String {
+    let answer = tokio::task::spawn_blocking(move || {
+        let mut screen = std::io::stderr().lock();
+        let _ = write!(screen, "{question}");
+        let _ = screen.flush();
+        drop(screen);
+        let mut line = String::new();
+        let _ = std::io::stdin().lock().read_line(&mut line);
+        line
+    });
+    answer.await.unwrap_or_default().trim().to_lowercase()
 }
 
 /// Prints a value as JSON.

@@ -38,7 +38,7 @@ pub(crate) async fn dispatch(cli: Cli, plugins: Plugins) -> Result<ExitCode, Fai
         Command::Model(Model::List { agent, json }) => {
             agent::models(find(true)?, agent, json).await
         }
-        Command::Model(Model::Pull(pull)) => model::run(find(false)?, pull).await,
+        Command::Model(Model::Pull(pull)) => model::run(&find(false)?, pull).await,
         Command::Action(command) => action::run(find(true)?, command).await,
         Command::Trace { request_id, json } => trace::run(find(true)?, request_id, json).await,
     }

@@ -6,18 +6,18 @@ use crate::interrupt::Interrupts;
 use crate::output;
 use crate::workplace::Workplace;
 use orlop_core::{Config, Error};
-use orlop_providers::pull::{self, Order, Progress, Sources};
+use orlop_providers::pull::{self, KNOWN, Known, Order, Progress, Pulled, Sources};
 use orlop_providers::{HttpClient, HttpSettings, ollama};
 use serde_json::{Value, json};
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
-pub(super) async fn run(workplace: Workplace, pull: Pull) -> Result<ExitCode, Failure> {
+pub(super) async fn run(workplace: &Workplace, pull: Pull) -> Result<ExitCode, Failure> {
     let mut interrupts = Interrupts::new();
     let work = async {
         match pull.provider {
-            PullFor::Local => for_orlop(&workplace, &pull).await,
-            PullFor::Ollama => for_ollama(&workplace, &pull).await,
+            PullFor::Local => for_orlop(workplace, &pull).await,
+            PullFor::Ollama => for_ollama(workplace, &pull).await,
         }
     };
     tokio::select! {
@@ -29,15 +29,47 @@ pub(super) async fn run(workplace: Workplace, pull: Pull) -> Result<ExitCode, Fa
     }
 }
 
+/// Offers to bring the embedded model of an agent that has none yet, if somebody is there to ask.
+pub(super) async fn offer(
+    workplace: &Workplace,
+    agent: Option<&str>,
+    model: Option<&str>,
+) -> Result<(), Failure> {
+    let somebody = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    let Some(known) = missing(workplace, agent, model).filter(|_| somebody) else { return Ok(()) };
+    let megabytes = known.bytes / 1_000_000;
+    let question = format!(
+        "{} ({megabytes} MB, {}) is not here yet. Bring it now? [Y/n] ",
+        known.about, known.licence
+    );
+    if !matches!(output::ask(question).await.as_str(), "" | "y" | "yes") {
+        return Ok(());
+    }
+    let order = Order { name: known.name.to_owned(), from: None, force: false };
+    bring(workplace, &order, false).await.map(drop)
+}
+
+/// The model an agent would run inside Orlop, if it can be brought and is not there.
+fn missing(
+    workplace: &Workplace,
+    agent: Option<&str>,
+    model: Option<&str>,
+) -> Option<&'static Known> {
+    let agent = match agent {
+        Some(agent) => agent.to_owned(),
+        None => workplace.config.default_agent().ok()?,
+    };
+    let config = workplace.config.build_agent_config(&agent).ok()?;
+    let name = model.or_else(|| config.text("model"))?;
+    let known = KNOWN.iter().find(|known| known.name == name)?;
+    let file = workplace.locations.home().join("models").join(format!("{name}.gguf"));
+    (config.text("provider") == Some("local") && !file.exists()).then_some(known)
+}
+
 async fn for_orlop(workplace: &Workplace, order: &Pull) -> Result<ExitCode, Failure> {
     let Pull { name, from, force, json, .. } = order;
-    let folder = workplace.locations.home().join("models");
     let order = Order { name: name.clone(), from: from.clone(), force: *force };
-    let mut shown = Shown::new(*json);
-    let sources = Sources::default();
-    let pulled = pull::pull(&sources, &folder, &order, &mut |step| shown.show(step)).await;
-    shown.end();
-    let pulled = pulled?;
+    let pulled = bring(workplace, &order, *json).await?;
     let path = pulled.path.display().to_string();
     if *json {
         event(&json!({ "event": "done", "path": path, "bytes": pulled.bytes,
@@ -48,6 +80,16 @@ async fn for_orlop(workplace: &Workplace, order: &Pull) -> Result<ExitCode, Fail
         output::line(&format!("{} bytes, SHA-256 {}", pulled.bytes, pulled.sha256))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Brings a model to the folder of Orlop, and shows how far it is.
+async fn bring(workplace: &Workplace, order: &Order, json: bool) -> Result<Pulled, Failure> {
+    let folder = workplace.locations.home().join("models");
+    let mut shown = Shown::new(json);
+    let sources = Sources::default();
+    let pulled = pull::pull(&sources, &folder, order, &mut |step| shown.show(step)).await;
+    shown.end();
+    Ok(pulled?)
 }
 
 async fn for_ollama(workplace: &Workplace, pull: &Pull) -> Result<ExitCode, Failure> {

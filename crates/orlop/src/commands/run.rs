@@ -13,7 +13,7 @@ use orlop_app::{
 };
 use orlop_core::{CallContext, Error, Map, Message, OUTPUT, OutputSchema, Role, Value, is_paused};
 use serde_json::json;
-use std::io::{BufRead, IsTerminal, Read, Write};
+use std::io::{IsTerminal, Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -26,6 +26,11 @@ pub(super) async fn run(workplace: Workplace, run: Run) -> Result<ExitCode, Fail
     let host = workplace.host().await?;
     if let (Some(notice), true) = (&workplace.notice, std::io::stderr().is_terminal()) {
         output::tell(&plain_line(notice));
+    }
+    let offer = super::model::offer(&workplace, run.agent.as_deref(), run.model.as_deref());
+    tokio::select! {
+        offered = offer => offered?,
+        () = interrupts.next() => Interrupts::leave(),
     }
     let ended = ask(&host, &run, text, &mut interrupts).await;
     tokio::select! {
@@ -295,17 +300,7 @@ async fn decide(name: &str, reason: &str, input: &Value) -> Decision {
         plain_line(name),
         plain_line(&shown)
     );
-    let answer = tokio::task::spawn_blocking(move || {
-        let mut screen = std::io::stderr().lock();
-        let _ = write!(screen, "{question}");
-        let _ = screen.flush();
-        drop(screen);
-        let mut line = String::new();
-        let _ = std::io::stdin().lock().read_line(&mut line);
-        line
-    });
-    let answer = answer.await.unwrap_or_default();
-    let allow = matches!(answer.trim().to_lowercase().as_str(), "y" | "yes");
+    let allow = matches!(output::ask(question).await.as_str(), "y" | "yes");
     Decision { allow, by: "user".to_owned(), ..Decision::default() }
 }
 
