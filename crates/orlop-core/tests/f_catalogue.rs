@@ -163,7 +163,8 @@ async fn one_tool_works_with_every_wire() {
     .await;
     check_wire(
         schemas::OPENAI_RESPONSES,
-        json!({"type": "function", "name": "read", "description": "Reads", "parameters": parameters}),
+        json!({"type": "function", "name": "read", "description": "Reads", "parameters": parameters,
+               "strict": false}),
         json!({"type": "function_call", "call_id": "c1", "name": "read",
                "arguments": arguments.to_string()}),
     )

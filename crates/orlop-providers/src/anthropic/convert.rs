@@ -252,13 +252,7 @@ mod tests {
     }
 
     fn check_from(items: Value, expected: Expect) {
-        let items: Vec<NativeItem> =
-            items.as_array().unwrap().iter().cloned().map(NativeItem::from).collect();
-        let seen: Vec<String> = from_native(&items)
-            .into_iter()
-            .map(|(message, positions)| format!("{positions:?} {}", message.to_json()))
-            .collect();
-        expected.assert_eq(&seen.join("\n"));
+        crate::wire::testing::check_from(from_native, items, expected);
     }
 
     #[test]

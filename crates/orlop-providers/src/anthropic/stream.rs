@@ -75,42 +75,13 @@ impl Reader for MessagesReader {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::secret::Secret;
-    use crate::wire::Step;
+    use crate::wire::testing::{self, body_of};
     use expect_test::{Expect, expect};
-    use futures::executor::block_on;
-    use futures::{StreamExt, stream};
     use proptest::prelude::*;
-
-    fn render(step: &Result<Step>) -> String {
-        match step {
-            Ok(Step::Partial(partial)) => serde_json::to_string(partial).unwrap(),
-            Ok(Step::Final(items)) => {
-                let told = serde_json::to_string(items[0].metadata()).unwrap();
-                format!("final {}\n  + {told}", items[0].wire())
-            }
-            Err(error) => {
-                let body = error.provider_body().map(|body| format!(" body {body}"));
-                let body = body.unwrap_or_default();
-                format!("{error:?} (retryable {}){body}", error.retryable())
-            }
-        }
-    }
-
-    fn steps(chunks: Vec<Result<Bytes>>) -> String {
-        let steps = events(stream::iter(chunks)).with_secret(Secret::new(["k", "ey"].concat()));
-        let steps: Vec<_> = block_on(steps.collect());
-        steps.iter().map(render).collect::<Vec<_>>().join("\n")
-    }
 
     /// Each line is the data of one event.
     fn check(lines: &str, expected: Expect) {
-        let lines = lines.lines().map(str::trim).filter(|line| !line.is_empty());
-        let body: String = lines.map(|line| format!("event: x\ndata: {line}\n\n")).collect();
-        let whole = steps(vec![Ok(Bytes::copy_from_slice(body.as_bytes()))]);
-        let bytes = body.as_bytes().chunks(1).map(|byte| Ok(Bytes::copy_from_slice(byte)));
-        assert_eq!(steps(bytes.collect()), whole, "byte by byte");
-        expected.assert_eq(&whole);
+        testing::check::<MessagesReader>(&body_of(lines), expected);
     }
 
     #[test]
@@ -140,8 +111,7 @@ mod tests {
                 {"role":"assistant","content":"He"}
                 {"role":"assistant","content":"y"}
                 {"role":"assistant","content":"\n"}
-                final {"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"c2ln"},{"type":"redacted_thinking","data":"eA=="},{"type":"text","text":"Hey\n"}]}
-                  + {"finish_reason":"stop","native_finish_reason":"stop_sequence","model":"m","usage":{"input_tokens":5,"output_tokens":9,"total_tokens":14,"cache_write_tokens":2},"native_usage":{"input_tokens":3,"cache_creation_input_tokens":2,"cache_read_input_tokens":null,"output_tokens":9},"response_id":"msg_1","message":{"stop_sequence":"x"}}"#]],
+                final {"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"c2ln"},{"type":"redacted_thinking","data":"eA=="},{"type":"text","text":"Hey\n"}]} + {"finish_reason": String("stop"), "native_finish_reason": String("stop_sequence"), "model": String("m"), "usage": Object {"input_tokens": Number(5), "output_tokens": Number(9), "total_tokens": Number(14), "cache_write_tokens": Number(2)}, "native_usage": Object {"input_tokens": Number(3), "cache_creation_input_tokens": Number(2), "cache_read_input_tokens": Null, "output_tokens": Number(9)}, "response_id": String("msg_1"), "message": Object {"stop_sequence": String("x")}}"#]],
         );
     }
 
@@ -172,8 +142,7 @@ mod tests {
                 {"role":"assistant","content":"","metadata":{"tool_calls":[{"index":2,"id":"c","type":"function","function":{"name":"h","arguments":""}}]}}
                 {"role":"assistant","content":"","metadata":{"tool_calls":[{"index":2,"function":{"arguments":"{\"x\":"}}]}}
                 {"role":"assistant","content":"","metadata":{"tool_calls":[{"index":3,"id":"d","type":"function","function":{"name":"h","arguments":"{\"y\":1}"}}]}}
-                final {"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{"x":1.0,"x":"a b"}},{"type":"server_tool_use","id":"s","name":"search","input":{"q":"\u00e9"}},{"type":"tool_use","id":"b","name":"g","input":{},"caller":{"type":"direct"}},{"type":"tool_use","id":"c","name":"h","input":{"_invalid_json":"{\"x\":"}},{"type":"tool_use","id":"d","name":"h","input":{"y":1}}]}
-                  + {"finish_reason":"length","native_finish_reason":"max_tokens","usage":{"input_tokens":0,"output_tokens":0,"total_tokens":0},"native_usage":{}}"#]],
+                final {"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{"x":1.0,"x":"a b"}},{"type":"server_tool_use","id":"s","name":"search","input":{"q":"\u00e9"}},{"type":"tool_use","id":"b","name":"g","input":{},"caller":{"type":"direct"}},{"type":"tool_use","id":"c","name":"h","input":{"_invalid_json":"{\"x\":"}},{"type":"tool_use","id":"d","name":"h","input":{"y":1}}]} + {"finish_reason": String("length"), "native_finish_reason": String("max_tokens"), "usage": Object {"input_tokens": Number(0), "output_tokens": Number(0), "total_tokens": Number(0)}, "native_usage": Object {}}"#]],
         );
     }
 
@@ -198,8 +167,7 @@ mod tests {
             expect![[r#"
                 {"role":"assistant","content":"so: "}
                 {"role":"assistant","content":"yes"}
-                final {"role":"assistant","content":[{"type":"web_search_tool_result","tool_use_id":"s","content":[{"encrypted_content":"e","n":1.0}]},{"citations":[{"url":"u","n":1.0},{"url":"v"}],"type":"text","text":"so: yes"},{"type":"text","text":"","citations":[{"url":"w"}]},{"type":"compaction","content":"short"}]}
-                  + {"finish_reason":"pause","native_finish_reason":"pause_turn","usage":{"input_tokens":0,"output_tokens":1,"total_tokens":1,"reasoning_tokens":1},"native_usage":{"output_tokens":1,"output_tokens_details":{"thinking_tokens":1}},"message":{"provider":"x","container":{"id":"c1"},"context_management":{"applied_edits":[]}}}"#]],
+                final {"role":"assistant","content":[{"type":"web_search_tool_result","tool_use_id":"s","content":[{"encrypted_content":"e","n":1.0}]},{"citations":[{"url":"u","n":1.0},{"url":"v"}],"type":"text","text":"so: yes"},{"type":"text","text":"","citations":[{"url":"w"}]},{"type":"compaction","content":"short"}]} + {"finish_reason": String("pause"), "native_finish_reason": String("pause_turn"), "usage": Object {"input_tokens": Number(0), "output_tokens": Number(1), "total_tokens": Number(1), "reasoning_tokens": Number(1)}, "native_usage": Object {"output_tokens": Number(1), "output_tokens_details": Object {"thinking_tokens": Number(1)}}, "message": Object {"provider": String("x"), "container": Object {"id": String("c1")}, "context_management": Object {"applied_edits": Array []}}}"#]],
         );
     }
 
@@ -248,9 +216,9 @@ mod tests {
         let stop = r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"}}"#;
         check(
             &format!("{begin}\n{stop}"),
-            expect![[r#"
-            final {"role":"assistant","content":[]}
-              + {"finish_reason":"stop","native_finish_reason":"end_turn"}"#]],
+            expect![[
+                r#"final {"role":"assistant","content":[]} + {"finish_reason": String("stop"), "native_finish_reason": String("end_turn")}"#
+            ]],
         );
         check(
             begin,
@@ -258,12 +226,7 @@ mod tests {
                 "provider: the answer ended early: the model server closed the stream before the end of the message; try again (retryable true)"
             ],
         );
-        check(
-            &format!("{begin}\n[DONE]"),
-            expect![[r#"
-            final {"role":"assistant","content":[]}
-              + {}"#]],
-        );
+        check(&format!("{begin}\n[DONE]"), expect![[r#"final {"role":"assistant","content":[]}"#]]);
         check(
             r#"{"type":"message_stop"}"#,
             expect![
@@ -337,27 +300,16 @@ mod tests {
         }
 
         #[test]
-        fn damaged_streams_end_in_one_message_or_one_error(
-            damage in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
-            size in 1usize..400,
-        ) {
-            let mut body = concat!(
+        fn damaged_streams_end_in_one_message_or_one_error(damage in testing::damage(), size in 1usize..400) {
+            let body = concat!(
                 "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m\",\"content\":[],\"usage\":{\"input_tokens\":1}}}\n\n",
                 "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"tool_use\",\"id\":\"a\",\"name\":\"f\",\"input\":{}}}\r\n\r\n",
                 "data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"input_json_delta\",\"partial_json\":\"{\\\"a\\\":[1]}\"}}\n\n",
                 "data: {\"type\":\"content_block_start\",\"index\":1,\"content_block\":{\"type\":\"text\",\"text\":\"é\",\"citations\":[]}}\n\n",
                 "data: {\"type\":\"content_block_delta\",\"index\":1,\"delta\":{\"type\":\"citations_delta\",\"citation\":{\"a\":1}}}\n\n",
                 "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"tool_use\"},\"usage\":{\"output_tokens\":1}}\n\ndata: {\"type\":\"message_stop\"}\n\n",
-            ).as_bytes().to_vec();
-            for (at, byte) in damage {
-                let at = at.index(body.len());
-                body[at] = byte;
-            }
-            let chunks = body.chunks(size).map(|part| Ok(Bytes::copy_from_slice(part)));
-            let steps = block_on(events(stream::iter(chunks.collect::<Vec<_>>())).collect::<Vec<_>>());
-            let ends = |step: &&Result<Step>| !matches!(step, Ok(Step::Partial(_)));
-            prop_assert_eq!(steps.iter().filter(ends).count(), 1);
-            prop_assert!(steps.last().is_some_and(|step| ends(&step)));
+            );
+            testing::ends_once::<MessagesReader>(body, damage, size)?;
         }
     }
 }

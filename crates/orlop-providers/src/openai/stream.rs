@@ -62,37 +62,20 @@ impl Reader for ChatReader {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::secret::Secret;
     use crate::wire::Step;
+    use crate::wire::testing::{self};
     use expect_test::{Expect, expect};
     use futures::executor::block_on;
     use futures::{StreamExt, stream};
     use orlop_types::Error;
     use proptest::prelude::*;
 
-    fn render(step: &Result<Step>) -> String {
-        match step {
-            Ok(Step::Partial(partial)) => serde_json::to_string(partial).unwrap(),
-            Ok(Step::Final(items)) => format!("final {:?}", items[0]),
-            Err(error) => {
-                let body = error.provider_body().map(|body| format!(" body {body}"));
-                let body = body.unwrap_or_default();
-                format!("{error:?} (retryable {}){body}", error.retryable())
-            }
-        }
-    }
-
     fn steps(chunks: Vec<Result<Bytes>>) -> String {
-        let steps = events(stream::iter(chunks)).with_secret(Secret::new(["k", "ey"].concat()));
-        let steps: Vec<_> = block_on(steps.collect());
-        steps.iter().map(render).collect::<Vec<_>>().join("\n")
+        testing::steps::<ChatReader>(chunks)
     }
 
     fn check(body: &str, expected: Expect) {
-        let whole = steps(vec![Ok(Bytes::copy_from_slice(body.as_bytes()))]);
-        let bytes = body.as_bytes().chunks(1).map(|byte| Ok(Bytes::copy_from_slice(byte)));
-        assert_eq!(steps(bytes.collect()), whole, "byte by byte");
-        expected.assert_eq(&whole);
+        testing::check::<ChatReader>(body, expected);
     }
 
     #[test]
@@ -271,25 +254,14 @@ data: [DONE]
         }
 
         #[test]
-        fn damaged_streams_end_in_one_message_or_one_error(
-            damage in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
-            size in 1usize..400,
-        ) {
-            let mut body = concat!(
+        fn damaged_streams_end_in_one_message_or_one_error(damage in testing::damage(), size in 1usize..400) {
+            let body = concat!(
                 "data: {\"choices\":[{\"delta\":{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"é\"}],",
                 "\"x\":{\"y\":[1]}}}]}\r\n\r\n: ping\n\ndata: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"b\",",
                 "\"tool_calls\":[{\"index\":0,\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}]},",
                 "\"finish_reason\":\"stop\"}],\"usage\":{}}\n\ndata: [DONE]\n\n",
-            ).as_bytes().to_vec();
-            for (at, byte) in damage {
-                let at = at.index(body.len());
-                body[at] = byte;
-            }
-            let chunks = body.chunks(size).map(|part| Ok(Bytes::copy_from_slice(part)));
-            let steps = block_on(events(stream::iter(chunks.collect::<Vec<_>>())).collect::<Vec<_>>());
-            let ends = |step: &&Result<Step>| !matches!(step, Ok(Step::Partial(_)));
-            prop_assert_eq!(steps.iter().filter(ends).count(), 1);
-            prop_assert!(steps.last().is_some_and(|step| ends(&step)));
+            );
+            testing::ends_once::<ChatReader>(body, damage, size)?;
         }
     }
 }

@@ -116,42 +116,16 @@ impl ResponsesReader {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::secret::Secret;
     use crate::wire::Step;
+    use crate::wire::testing::{self, body_of};
     use expect_test::{Expect, expect};
     use futures::executor::block_on;
     use futures::{StreamExt, stream};
     use proptest::prelude::*;
 
-    fn render(step: &Result<Step>) -> String {
-        match step {
-            Ok(Step::Partial(partial)) => serde_json::to_string(partial).unwrap(),
-            Ok(Step::Final(items)) => {
-                let items: Vec<String> = items.iter().map(|item| format!("{item:?}")).collect();
-                format!("final {}", items.join("\n      "))
-            }
-            Err(error) => format!("{error:?} (retryable {})", error.retryable()),
-        }
-    }
-
-    fn steps(chunks: Vec<Result<Bytes>>) -> String {
-        let steps = events(stream::iter(chunks)).with_secret(Secret::new(["k", "ey"].concat()));
-        let steps: Vec<_> = block_on(steps.collect());
-        steps.iter().map(render).collect::<Vec<_>>().join("\n")
-    }
-
-    fn body_of(lines: &str) -> String {
-        let lines = lines.lines().map(str::trim).filter(|line| !line.is_empty());
-        lines.map(|line| format!("event: x\ndata: {line}\n\n")).collect()
-    }
-
     /// Each line is the data of one event.
     fn check(lines: &str, expected: Expect) {
-        let body = body_of(lines);
-        let whole = steps(vec![Ok(Bytes::copy_from_slice(body.as_bytes()))]);
-        let bytes = body.as_bytes().chunks(1).map(|byte| Ok(Bytes::copy_from_slice(byte)));
-        assert_eq!(steps(bytes.collect()), whole, "byte by byte");
-        expected.assert_eq(&whole);
+        testing::check::<ResponsesReader>(&body_of(lines), expected);
     }
 
     #[test]
@@ -340,32 +314,32 @@ mod tests {
     fn failures_are_errors() {
         check(
             r#"{"type":"response.failed","response":{"status":"failed","error":{"code":"rate_limit_exceeded","message":"slow down, key"}}}"#,
-            expect![
-                "provider: the model server reported an error: slow down, ***; try again later (retryable true)"
-            ],
+            expect![[
+                r#"provider: the model server reported an error: slow down, ***; try again later (retryable true) body {"status":"failed","error":{"code":"rate_limit_exceeded","message":"slow down, ***"}}"#
+            ]],
         );
         check(
             r#"{"type":"error","code":"server_error","message":"it broke","param":null,"sequence_number":3}"#,
-            expect![
-                "provider: the model server reported an error: it broke; try again later (retryable true)"
-            ],
+            expect![[
+                r#"provider: the model server reported an error: it broke; try again later (retryable true) body {"type":"error","code":"server_error","message":"it broke","param":null,"sequence_number":3}"#
+            ]],
         );
         check(
             r#"{"type":"error","error":{"type":"invalid_request_error","code":"context_length_exceeded","message":"too long"}}"#,
-            expect![
-                "provider: the model server reported an error: too long; change the request accordingly (retryable false)"
-            ],
+            expect![[
+                r#"provider: the model server reported an error: too long; change the request accordingly (retryable false) body {"type":"error","error":{"type":"invalid_request_error","code":"context_length_exceeded","message":"too long"}}"#
+            ]],
         );
         check(
             r#"{"error":{"message":"no","code":400}}"#,
-            expect![
-                "provider: the model server reported an error: no; change the request accordingly (retryable false)"
-            ],
+            expect![[
+                r#"provider: the model server reported an error: no; change the request accordingly (retryable false) body {"error":{"message":"no","code":400}}"#
+            ]],
         );
         check(
             "<html>key</html>",
             expect![[
-                r#"provider: the model server sent an event that is no JSON (expected value at line 1 column 1): "<html>***</html>"; check that "base_url" leads to a server for this provider (retryable false)"#
+                r#"provider: the model server sent an event that is no JSON (expected value at line 1 column 1): "<html>***</html>"; check that "base_url" leads to a server for this provider (retryable false) body <html>***</html>"#
             ]],
         );
     }
@@ -419,26 +393,15 @@ mod tests {
         }
 
         #[test]
-        fn damaged_streams_end_in_items_or_one_error(
-            damage in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
-            size in 1usize..400,
-        ) {
-            let mut body = body_of(r#"
+        fn damaged_streams_end_in_items_or_one_error(damage in testing::damage(), size in 1usize..400) {
+            let body = body_of(r#"
                 {"type":"response.output_item.added","output_index":0,"item":{"type":"message","id":"m","role":"assistant","content":[]}}
                 {"type":"response.output_text.delta","output_index":0,"delta":"é"}
                 {"type":"response.output_item.added","output_index":1,"item":{"type":"function_call","call_id":"c","name":"f","arguments":""}}
                 {"type":"response.function_call_arguments.delta","output_index":1,"delta":"{}"}
                 {"type":"response.output_item.done","output_index":0,"item":{"type":"message","id":"m","role":"assistant","content":[{"type":"output_text","text":"é"}]}}
-                {"type":"response.completed","response":{"status":"completed","usage":{}}}"#).into_bytes();
-            for (at, byte) in damage {
-                let at = at.index(body.len());
-                body[at] = byte;
-            }
-            let chunks = body.chunks(size).map(|part| Ok(Bytes::copy_from_slice(part)));
-            let steps = block_on(events(stream::iter(chunks.collect::<Vec<_>>())).collect::<Vec<_>>());
-            let ends = |step: &&Result<Step>| !matches!(step, Ok(Step::Partial(_)));
-            prop_assert_eq!(steps.iter().filter(ends).count(), 1);
-            prop_assert!(steps.last().is_some_and(|step| ends(&step)));
+                {"type":"response.completed","response":{"status":"completed","usage":{}}}"#);
+            testing::ends_once::<ResponsesReader>(&body, damage, size)?;
         }
     }
 }

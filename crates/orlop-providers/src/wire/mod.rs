@@ -15,6 +15,8 @@ pub mod parts;
 mod provider;
 mod running;
 mod stream;
+#[cfg(test)]
+pub(crate) mod testing;
 
 pub use facts::{Facts, Finish, Usage, call_fragment};
 pub use provider::{HttpProvider, base_url, key, with_own_calls, with_own_headers};

@@ -1,24 +1,14 @@
-//! What an event of a streamed message costs, and what a request of a long conversation with
-//! tools costs, each beside the least that the same bytes take. The ratios are what counts.
+//! The Messages API.
 
+use crate::{FRAGMENTS, bench_bare, bench_copied, bench_reader, in_reads};
 use bytes::Bytes;
-use divan::counter::ItemsCount;
-use divan::{Bencher, black_box};
-use futures::executor::block_on;
-use futures::stream::{self, StreamExt};
-use orlop_providers::anthropic::events;
+use divan::Bencher;
+use orlop_providers::anthropic::MessagesReader;
 use orlop_providers::anthropic::request::{Cache, body};
-use orlop_providers::wire::Step;
 use orlop_types::{Map, NativeItem};
 use serde::Deserialize;
 use serde_json::json;
 use std::borrow::Cow;
-
-const EVENTS: usize = 2_000;
-
-fn main() {
-    divan::main();
-}
 
 /// A streamed message as the server sends it, in network reads of about 4 kB; with `padded` the
 /// events end in spaces, more or fewer.
@@ -38,7 +28,7 @@ fn reads(padded: bool) -> Vec<Bytes> {
         json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "text", "text": "" } }),
         0,
     );
-    for n in 0..EVENTS {
+    for n in 0..FRAGMENTS {
         let delta = json!({ "type": "text_delta", "text": format!(" word{n:04}") });
         let spaces = if padded { n * 7 % 13 } else { 0 };
         push(json!({ "type": "content_block_delta", "index": 0, "delta": delta }), spaces);
@@ -49,7 +39,7 @@ fn reads(padded: bool) -> Vec<Bytes> {
         0,
     );
     push(json!({ "type": "message_stop" }), 0);
-    text.into_bytes().chunks(4096).map(Bytes::copy_from_slice).collect()
+    in_reads(text)
 }
 
 #[derive(Deserialize)]
@@ -64,44 +54,20 @@ struct BareDelta<'a> {
     text: Option<Cow<'a, str>>,
 }
 
-/// The least that reading the same bytes takes.
-#[divan::bench(args = [false, true])]
-fn bare_loop(bencher: Bencher<'_, '_>, padded: bool) {
-    let reads = reads(padded);
-    bencher.counter(ItemsCount::new(EVENTS)).bench(|| {
-        let (mut buffer, mut length) = (Vec::with_capacity(64 * 1024), 0);
-        for read in &reads {
-            buffer.extend_from_slice(read);
-            let mut at = 0;
-            while let Some(end) = memchr::memchr(b'\n', &buffer[at..]) {
-                let line = &buffer[at..at + end];
-                at += end + 1;
-                let Some(data) = line.strip_prefix(b"data: ") else { continue };
-                let Ok(event) = serde_json::from_slice::<BareEvent<'_>>(data) else { continue };
-                length += black_box(event.delta.text.as_deref()).map_or(0, str::len);
-            }
-            buffer.drain(..at);
-        }
-        length
-    });
+/// The length of the text in a line.
+fn length_of(line: &[u8]) -> Option<usize> {
+    let event: BareEvent<'_> = serde_json::from_slice(line.strip_prefix(b"data: ")?).ok()?;
+    event.delta.text.map(|text| text.len())
 }
 
-/// Bytes to fragments and one finished item.
+#[divan::bench(args = [false, true])]
+fn bare_loop(bencher: Bencher<'_, '_>, padded: bool) {
+    bench_bare(bencher, &reads(padded), length_of);
+}
+
 #[divan::bench(args = [false, true])]
 fn provider_events(bencher: Bencher<'_, '_>, padded: bool) {
-    let reads = reads(padded);
-    bencher.counter(ItemsCount::new(EVENTS)).bench(|| {
-        block_on(async {
-            let mut steps = events(stream::iter(reads.clone().into_iter().map(Ok)));
-            let mut length = 0;
-            while let Some(Ok(step)) = steps.next().await {
-                if let Step::Partial(partial) = step {
-                    length += black_box(partial).content.len();
-                }
-            }
-            length
-        })
-    });
+    bench_reader::<MessagesReader>(bencher, &reads(padded));
 }
 
 /// A conversation of so many items, in which every other answer calls two tools.
@@ -125,22 +91,13 @@ fn conversation(length: usize) -> Vec<NativeItem> {
 }
 
 #[divan::bench(args = [10, 1_000, 10_000])]
-fn body_of_a_conversation(bencher: Bencher<'_, '_>, length: usize) {
+fn request_body(bencher: Bencher<'_, '_>, length: usize) {
     let items = conversation(length);
     bencher.bench(|| body(&Map::new(), &items, None, Cache::Minutes));
 }
 
-/// Copying the same texts.
+/// Copying the same items.
 #[divan::bench(args = [10, 1_000, 10_000])]
 fn bytes_copied(bencher: Bencher<'_, '_>, length: usize) {
-    let items = conversation(length);
-    bencher.bench(|| {
-        let size = items.iter().map(|item| item.wire().len() + 1).sum();
-        let mut body = String::with_capacity(size);
-        for item in black_box(&items) {
-            body.push_str(item.wire());
-            body.push(',');
-        }
-        body
-    });
+    bench_copied(bencher, &conversation(length));
 }
