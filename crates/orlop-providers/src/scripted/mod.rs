@@ -1,7 +1,7 @@
 //! A provider without a network: it answers from a script, for tests, demos and authors of plugins.
 //!
-//! [`script`] reads scripts and chooses replies, [`shape`] is the native form in its varieties,
-//! [`play`] turns a reply into chunks; [`Scripted`] is the plugin.
+//! `script` reads scripts and chooses replies, `shape` is the native form in its varieties,
+//! `play` turns a reply into chunks; [`Scripted`] is the plugin.
 
 mod fields;
 mod pattern;

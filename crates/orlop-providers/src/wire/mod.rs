@@ -1,7 +1,7 @@
 //! What the APIs of model servers have in common. A [`Wire`] says what is particular to one of
 //! them; [`HttpProvider`] makes the provider plugin of it.
 //!
-//! Bytes of an answer go through a [`Framing`](crate::sse::Framing) into a [`Reader`], which shows
+//! Bytes of an answer go through a [`Framing`] into a [`Reader`], which shows
 //! fragments and ends in native items. None of the parts does I/O but the plugin.
 
 pub(crate) mod facts;
