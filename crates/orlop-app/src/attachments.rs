@@ -1,10 +1,10 @@
-//! Assets and plugin state: what belongs to a session beside its messages, and goes with it.
+//! Assets: files that belong to a session beside its messages, and go with it.
 
 use crate::application::Application;
 use crate::assets::Upload;
 use crate::scope::check_id;
-use crate::store::{AssetRecord, PluginState};
-use orlop_core::{Error, Result, Value};
+use crate::store::AssetRecord;
+use orlop_core::{Error, Result};
 
 impl Application {
     /// Stores a file, with a session or on its own.
@@ -74,35 +74,5 @@ impl Application {
             .assets
             .as_deref()
             .ok_or_else(|| Error::bad_state("this application keeps no attachments"))
-    }
-
-    /// What a plugin keeps with a session. It forks with the session and is deleted with it.
-    pub async fn plugin_state(
-        &self,
-        session_id: &str,
-        plugin: &str,
-    ) -> Result<Option<PluginState>> {
-        check_id("session", session_id)?;
-        self.shared.store.plugin_state(&self.scope, session_id, plugin).await
-    }
-
-    /// Sets what a plugin keeps with a session, if it is still at version `expected` (0: there is
-    /// none). `None` as value removes it. A conflict if somebody else was first.
-    pub async fn set_plugin_state(
-        &self,
-        session_id: &str,
-        plugin: &str,
-        expected: u64,
-        value: Option<Value>,
-    ) -> Result<u64> {
-        check_id("session", session_id)?;
-        self.clone().changing("keep something with a session")?;
-        let store = &self.shared.store;
-        let set = store.set_plugin_state(&self.scope, session_id, plugin, expected, value).await?;
-        set.ok_or_else(|| {
-            Error::conflict(format!(
-                "what plugin \"{plugin}\" keeps with session \"{session_id}\" is not at version {expected} any more; read it and try again"
-            ))
-        })
     }
 }

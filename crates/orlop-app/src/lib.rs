@@ -20,6 +20,7 @@ mod lifecycle;
 mod lock;
 mod owner;
 mod persist;
+mod plugin_state;
 mod plugins;
 mod process;
 mod scope;

@@ -1,10 +1,10 @@
-//! What plugins keep with sessions.
+//! What plugins keep with sessions, and with users, which stands under no session.
 //!
 //! A state that was removed leaves its version behind, so that versions are never used twice.
 
 use crate::database::{Tx, from_json, params, to_json};
 use orlop_app::Scope;
-use orlop_app::store::PluginState;
+use orlop_app::store::{OF_USER, PluginState};
 use orlop_core::{Error, Result, Value};
 
 pub(crate) fn get(
@@ -38,11 +38,13 @@ pub(crate) fn set(
     expected: u64,
     value: Option<&Value>,
 ) -> Result<Option<u64>> {
-    // The session's row is locked, so nobody else changes the states of this session now.
+    // The session's row is locked, so that it cannot be deleted now.
     let lock = tx.dialect().for_update();
     let find_session =
         format!("SELECT id FROM sessions WHERE tenant = $1 AND user_id = $2 AND id = $3{lock}");
-    if tx.row(&find_session, &params![scope.tenant(), scope.user(), session])?.is_none() {
+    if session != OF_USER
+        && tx.row(&find_session, &params![scope.tenant(), scope.user(), session])?.is_none()
+    {
         return Err(Error::not_found(format!(
             "session \"{session}\" is not stored; a plugin can keep state only with a stored session"
         )));
@@ -58,9 +60,12 @@ pub(crate) fn set(
     let text = value.map(|value| to_json("the state of a plugin", value)).transpose()?;
     let sql = "INSERT INTO plugin_states (tenant, user_id, session, plugin, version, value) \
                VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (tenant, user_id, session, plugin) \
-               DO UPDATE SET version = excluded.version, value = excluded.value";
-    tx.execute(sql, &params![scope.tenant(), scope.user(), session, plugin, last + 1, text])?;
-    Ok(Some(if value.is_some() { last + 1 } else { 0 }))
+               DO UPDATE SET version = excluded.version, value = excluded.value \
+               WHERE plugin_states.version = $7";
+    let row = params![scope.tenant(), scope.user(), session, plugin, last + 1, text, last];
+    // Another process may have been faster since the version was read.
+    let written = tx.execute(sql, &row)? == 1;
+    Ok(written.then_some(if value.is_some() { last + 1 } else { 0 }))
 }
 
 /// Gives a fork what plugins keep with its source, each beginning at version 1.

@@ -108,7 +108,7 @@ pub trait Store: Send + Sync + 'static {
     /// The trace of a request, in order.
     fn trace<'a>(&'a self, scope: &'a Scope, request: &'a str) -> Stored<'a, Vec<Map>>;
 
-    /// What a plugin keeps with a session.
+    /// What a plugin keeps with a session, or under [`OF_USER`] with the user.
     fn plugin_state<'a>(
         &'a self,
         scope: &'a Scope,
@@ -118,7 +118,7 @@ pub trait Store: Send + Sync + 'static {
 
     /// Sets what a plugin keeps with a session if it is still at version `expected` (0: there is
     /// none); `None` removes it. Gives the new version, or `None` if somebody else was first.
-    /// A session that does not exist is not found.
+    /// A session that does not exist is not found; [`OF_USER`] always is.
     fn set_plugin_state<'a>(
         &'a self,
         scope: &'a Scope,
@@ -416,7 +416,10 @@ pub struct EventQuery {
     pub limit: usize,
 }
 
-/// What a plugin keeps with a session.
+/// The session under which a plugin keeps what belongs to the user. No session has this id.
+pub const OF_USER: &str = "";
+
+/// What a plugin keeps with a session or a user.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PluginState {
     /// The value.

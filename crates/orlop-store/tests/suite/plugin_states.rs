@@ -2,7 +2,8 @@
 
 use crate::place::{Place, on_every_store};
 use crate::steps::*;
-use orlop_app::store::{PluginState, SessionWrite};
+use orlop_app::Scope;
+use orlop_app::store::{OF_USER, PluginState, SessionWrite};
 use orlop_core::ErrorClass::NotFound;
 use orlop_core::Value;
 use serde_json::json;
@@ -57,6 +58,21 @@ async fn plugins_and_sessions_have_their_own(place: &Place) {
     }
 }
 
+async fn a_user_has_states_without_a_session(place: &Place) {
+    let store = place.open();
+    let bob = Scope::new("acme", "bob").unwrap();
+    let set = async |scope: &Scope, expected, value: Value| {
+        store.set_plugin_state(scope, OF_USER, "p", expected, Some(value)).await.unwrap()
+    };
+    assert_eq!(set(&ana(), 0, json!("ana")).await, Some(1));
+    assert_eq!(set(&bob, 0, json!("bob")).await, Some(1));
+    assert_eq!(set(&ana(), 0, json!("lost")).await, None);
+    let held = store.plugin_state(&ana(), OF_USER, "p").await.unwrap();
+    assert_eq!(held, Some(PluginState { value: json!("ana"), version: 1 }));
+    create(&*store, &ana(), "s", &[]).await;
+    assert_eq!(store.plugin_state(&ana(), "s", "p").await.unwrap(), None);
+}
+
 async fn a_fork_begins_with_what_its_source_has(place: &Place) {
     let store = place.open();
     create(&*store, &ana(), "s", &[]).await;
@@ -84,6 +100,8 @@ on_every_store! {
     a_version_is_never_used_twice;
     #[test]
     plugins_and_sessions_have_their_own;
+    #[test]
+    a_user_has_states_without_a_session;
     #[test]
     a_fork_begins_with_what_its_source_has;
 }
