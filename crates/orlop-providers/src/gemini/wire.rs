@@ -2,11 +2,10 @@
 //!
 //! Only the first candidate is read. The fields of its parts are kept as they are.
 
-use crate::wire::json::{Place, Text, Unknown, fill, parse};
-use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, SeqAccess, Visitor};
+use crate::wire::json::{First, Numbered, Text, Unknown, fill, parse};
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
-use std::fmt;
 
 /// A response, or a chunk of one.
 #[derive(Debug, Default)]
@@ -113,7 +112,7 @@ fill!(Chunk, "a response",
     },
     rest: |read, key, fields| {
         if key == "candidates" {
-            fields.next_value_seed(FirstCandidate(&mut read.candidate))?;
+            fields.next_value_seed(First(&mut read.candidate))?;
         } else {
             fields.next_value::<IgnoredAny>()?;
         }
@@ -149,36 +148,10 @@ fill!(Part, "a part",
     },
 );
 
-/// Takes the candidate number 0 out of a list that may be null, empty or longer.
-struct FirstCandidate<'p, 'a>(&'p mut Option<Candidate<'a>>);
-
-impl<'de: 'a, 'a> DeserializeSeed<'de> for FirstCandidate<'_, 'a> {
-    type Value = ();
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de: 'a, 'a> Visitor<'de> for FirstCandidate<'_, 'a> {
-    type Value = ();
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list of candidates")
-    }
-    fn visit_unit<E: Error>(self) -> Result<(), E> {
-        Ok(())
-    }
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
-        loop {
-            let candidate = self.0.insert(Candidate::default());
-            if items.next_element_seed(Place(candidate))?.is_none() {
-                *self.0 = None;
-                return Ok(());
-            }
-            if candidate.index.unwrap_or(0) == 0 {
-                while items.next_element::<IgnoredAny>()?.is_some() {}
-                return Ok(());
-            }
-        }
+impl Numbered for Candidate<'_> {
+    const LIST: &'static str = "a list of candidates";
+    fn number(&self) -> Option<u64> {
+        self.index
     }
 }
 

@@ -3,12 +3,11 @@
 //! Fields that servers add to the message, to its tool calls or to the choice are kept as they
 //! are. Only the first choice is read.
 
-use crate::wire::json::{Fill, Place, Text, Unknown, fill, parse};
+use crate::wire::json::{Fill, First, Numbered, Text, Unknown, fill, parse};
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, SeqAccess, Visitor};
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
-use std::fmt;
 
 /// A chunk of a stream.
 #[derive(Debug, Default)]
@@ -161,7 +160,7 @@ fill!(Chunk, "a chunk",
     value: { "object" => object, "model" => model, "usage" => usage, "error" => error, "x_groq" => x_groq },
     rest: |read, key, fields| {
         if key == "choices" {
-            fields.next_value_seed(FirstChoice(&mut read.choice))?;
+            fields.next_value_seed(First(&mut read.choice))?;
         } else {
             fields.next_value::<IgnoredAny>()?;
         }
@@ -196,36 +195,10 @@ fill!(FunctionDelta, "a function call",
     keep unknown,
 );
 
-/// Takes the choice number 0 out of a list that may be null, empty or longer.
-struct FirstChoice<'p, 'a>(&'p mut Option<Choice<'a>>);
-
-impl<'de: 'a, 'a> DeserializeSeed<'de> for FirstChoice<'_, 'a> {
-    type Value = ();
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de: 'a, 'a> Visitor<'de> for FirstChoice<'_, 'a> {
-    type Value = ();
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list of choices")
-    }
-    fn visit_unit<E: Error>(self) -> Result<(), E> {
-        Ok(())
-    }
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
-        loop {
-            let choice = self.0.insert(Choice::default());
-            if items.next_element_seed(Place(choice))?.is_none() {
-                *self.0 = None;
-                return Ok(());
-            }
-            if choice.index.unwrap_or(0) == 0 {
-                while items.next_element::<IgnoredAny>()?.is_some() {}
-                return Ok(());
-            }
-        }
+impl Numbered for Choice<'_> {
+    const LIST: &'static str = "a list of choices";
+    fn number(&self) -> Option<u64> {
+        self.index
     }
 }
 

@@ -5,7 +5,7 @@
 use orlop_types::Value;
 use serde::Deserialize;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
-use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
@@ -175,6 +175,47 @@ impl<'de, T: Fill<'de> + Default> Fill<'de> for Vec<T> {
             }
         }
         deserializer.deserialize_seq(Items(self))
+    }
+}
+
+/// An item of a list of answers to one request, of which only the one number 0 is read.
+pub(crate) trait Numbered {
+    /// What a list of them is called.
+    const LIST: &'static str;
+    /// The number, if the server says it.
+    fn number(&self) -> Option<u64>;
+}
+
+/// Takes the item number 0 out of a list that may be null, empty or longer.
+pub(crate) struct First<'p, T>(pub(crate) &'p mut Option<T>);
+
+impl<'de, T: Fill<'de> + Numbered + Default> DeserializeSeed<'de> for First<'_, T> {
+    type Value = ();
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de, T: Fill<'de> + Numbered + Default> Visitor<'de> for First<'_, T> {
+    type Value = ();
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(T::LIST)
+    }
+    fn visit_unit<E: Error>(self) -> Result<(), E> {
+        Ok(())
+    }
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        loop {
+            let item = self.0.insert(T::default());
+            if items.next_element_seed(Place(item))?.is_none() {
+                *self.0 = None;
+                return Ok(());
+            }
+            if item.number().unwrap_or(0) == 0 {
+                while items.next_element::<IgnoredAny>()?.is_some() {}
+                return Ok(());
+            }
+        }
     }
 }
 
