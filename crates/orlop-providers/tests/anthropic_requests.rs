@@ -10,104 +10,19 @@ use orlop_core::*;
 use orlop_providers::anthropic::{Anthropic, NAME};
 use orlop_providers::http::Retries;
 use orlop_providers::{HttpClient, HttpSettings};
+use orlop_testkit::RawServer;
+use orlop_testkit::raw_server::{RawRequest, answer, unfinished};
 use orlop_testkit::scripted::{ScriptedTool, config, plain_session, texts};
 use serde_json::json;
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
 
-/// Answers each request with the next of the given texts, byte for byte, and keeps the requests.
-struct Server {
-    base_url: String,
-    requests: Arc<Mutex<Vec<Request>>>,
-    left: Arc<tokio::sync::Notify>,
-}
-
-/// A request as it came.
-#[derive(Clone)]
-struct Request {
-    head: String,
-    body: String,
-}
-
-impl Request {
-    fn line(&self) -> &str {
-        self.head.lines().next().unwrap()
-    }
-
-    fn header(&self, name: &str) -> Option<String> {
-        let lines = self.head.lines().filter_map(|line| line.split_once(": "));
-        lines.filter(|(key, _)| key.eq_ignore_ascii_case(name)).map(|it| it.1.to_owned()).next()
-    }
-
-    fn json(&self) -> Value {
-        serde_json::from_str(&self.body).unwrap()
-    }
-}
-
-impl Server {
-    async fn start(answers: impl IntoIterator<Item = String>) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let server = Self {
-            base_url: format!("http://{}/v1", listener.local_addr().unwrap()),
-            requests: Arc::default(),
-            left: Arc::default(),
-        };
-        let (requests, left) = (server.requests.clone(), server.left.clone());
-        let mut answers: VecDeque<String> = answers.into_iter().collect();
-        tokio::spawn(async move {
-            while let Some(answer) = answers.pop_front() {
-                let (mut socket, _) = listener.accept().await.unwrap();
-                let request = read_request(&mut socket).await;
-                requests.lock().unwrap().push(request);
-                socket.write_all(answer.as_bytes()).await.unwrap();
-                if answer.contains("Transfer-Encoding") {
-                    // An answer without its end: stay until the client goes.
-                    let mut rest = Vec::new();
-                    let _ = socket.read_to_end(&mut rest).await;
-                    left.notify_one();
-                }
-            }
-        });
-        server
-    }
-
-    fn requests(&self) -> Vec<Request> {
-        self.requests.lock().unwrap().clone()
-    }
-
-    /// The usual settings, and these.
-    fn config(&self, more: Value) -> Config {
-        let mut settings =
-            json!({ "provider": NAME, "model": "claude-opus-4-8", "base_url": self.base_url });
-        settings.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        config(settings)
-    }
-}
-
-async fn read_request(socket: &mut TcpStream) -> Request {
-    let mut read = Vec::new();
-    loop {
-        let text = String::from_utf8_lossy(&read).into_owned();
-        if let Some((head, body)) = text.split_once("\r\n\r\n") {
-            let length = head.lines().find_map(|line| {
-                line.to_ascii_lowercase().strip_prefix("content-length:")?.trim().parse().ok()
-            });
-            if body.len() >= length.unwrap_or(0) {
-                return Request { head: head.to_owned(), body: body.to_owned() };
-            }
-        }
-        assert!(socket.read_buf(&mut read).await.unwrap() > 0, "the client left");
-    }
-}
-
-fn answer(status: &str, kind: &str, body: &str) -> String {
-    let length = body.len();
-    format!(
-        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
-    )
+/// The usual settings, and these.
+fn config_with(server: &RawServer, more: Value) -> Config {
+    let mut settings =
+        json!({ "provider": NAME, "model": "claude-opus-4-8", "base_url": server.url("/v1") });
+    settings.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    config(settings)
 }
 
 /// A whole message with these blocks.
@@ -163,9 +78,9 @@ async fn send(core: &Core, session: &Session, config: &Config) -> Result<Respons
 }
 
 /// Sends a request with these settings and gives it as the server got it.
-async fn sent(more: Value) -> Request {
-    let server = Server::start([ok()]).await;
-    send(&core(), &asked().await, &server.config(more)).await.unwrap();
+async fn sent(more: Value) -> RawRequest {
+    let server = RawServer::start([ok()]).await;
+    send(&core(), &asked().await, &config_with(&server, more)).await.unwrap();
     server.requests().remove(0)
 }
 
@@ -173,9 +88,9 @@ async fn sent(more: Value) -> Request {
 async fn a_request_has_the_form_of_the_api() {
     let request = sent(json!({ "api_key": key() })).await;
     assert_eq!(request.line(), "POST /v1/messages HTTP/1.1");
-    assert_eq!(request.header("x-api-key"), Some(key()));
-    assert_eq!(request.header("anthropic-version").as_deref(), Some("2023-06-01"));
-    assert_eq!(request.header("content-type").as_deref(), Some("application/json"));
+    assert_eq!(request.header("x-api-key"), Some(key().as_str()));
+    assert_eq!(request.header("anthropic-version"), Some("2023-06-01"));
+    assert_eq!(request.header("content-type"), Some("application/json"));
     assert_eq!(request.header("authorization"), None);
     assert_eq!(request.header("anthropic-beta"), None);
     assert!(!request.body.contains(&key()));
@@ -213,9 +128,9 @@ async fn settings_reach_the_server() {
 async fn betas_and_headers_reach_the_server() {
     let more = json!({ "betas": ["a-1", "b-2"], "headers": { "X-Team": "blue", "anthropic-version": "2099-01-01" } });
     let request = sent(more).await;
-    assert_eq!(request.header("anthropic-beta").as_deref(), Some("a-1,b-2"));
-    assert_eq!(request.header("x-team").as_deref(), Some("blue"));
-    assert_eq!(request.header("anthropic-version").as_deref(), Some("2099-01-01"));
+    assert_eq!(request.header("anthropic-beta"), Some("a-1,b-2"));
+    assert_eq!(request.header("x-team"), Some("blue"));
+    assert_eq!(request.header("anthropic-version"), Some("2099-01-01"));
     assert_eq!(request.header("x-api-key"), None, "no key, no header");
 }
 
@@ -223,9 +138,9 @@ async fn betas_and_headers_reach_the_server() {
 async fn the_token_of_a_login_is_a_bearer() {
     let token = ["sk", "ant", "oat01", "0123456789"].join("-");
     let request = sent(json!({ "api_key": token, "betas": ["a-1"] })).await;
-    assert_eq!(request.header("authorization"), Some(format!("Bearer {token}")));
+    assert_eq!(request.header("authorization"), Some(format!("Bearer {token}").as_str()));
     assert_eq!(request.header("x-api-key"), None);
-    assert_eq!(request.header("anthropic-beta").as_deref(), Some("a-1,oauth-2025-04-20"));
+    assert_eq!(request.header("anthropic-beta"), Some("a-1,oauth-2025-04-20"));
 }
 
 #[tokio::test]
@@ -238,8 +153,8 @@ async fn settings_that_cannot_be_are_refused() {
         (json!({ "betas": [1] }), "betas"),
         (json!({ "model": "" }), "set model"),
     ] {
-        let server = Server::start([ok()]).await;
-        let error = send(&core(), &session, &server.config(more)).await.unwrap_err();
+        let server = RawServer::start([ok()]).await;
+        let error = send(&core(), &session, &config_with(&server, more)).await.unwrap_err();
         assert!(error.message().contains(says), "{error}");
         assert!(server.requests().is_empty());
     }
@@ -252,12 +167,13 @@ async fn models_are_listed_with_what_the_api_says() {
           "max_input_tokens": 1000, "max_tokens": 100 },
         { "type": "model", "id": "claude-y", "display_name": "Claude Y", "max_tokens": null },
     ], "has_more": false, "first_id": "claude-x", "last_id": "claude-y" });
-    let server = Server::start([answer("200 OK", "application/json", &list.to_string())]).await;
-    let models = core().models_for(&server.config(json!({ "api_key": key() }))).await.unwrap();
+    let server = RawServer::start([answer("200 OK", "application/json", &list.to_string())]).await;
+    let models =
+        core().models_for(&config_with(&server, json!({ "api_key": key() }))).await.unwrap();
     let request = server.requests().remove(0);
     assert_eq!(request.line(), "GET /v1/models?limit=1000 HTTP/1.1");
-    assert_eq!(request.header("x-api-key"), Some(key()));
-    assert_eq!(request.header("anthropic-version").as_deref(), Some("2023-06-01"));
+    assert_eq!(request.header("x-api-key"), Some(key().as_str()));
+    assert_eq!(request.header("anthropic-version"), Some("2023-06-01"));
     let of = |key: &str| {
         models.iter().map(|it| it.get(key).cloned().unwrap_or_default()).collect::<Value>()
     };
@@ -306,8 +222,8 @@ async fn results_go_back_in_one_message_behind_the_calls() {
         json!({ "type": "message_delta", "delta": { "stop_reason": "tool_use" }, "usage": { "output_tokens": 5 } }),
         json!({ "type": "message_stop" }),
     ];
-    let server = Server::start([streamed(&events), ok()]).await;
-    let (core, config) = (core_with_tool(), server.config(json!({})));
+    let server = RawServer::start([streamed(&events), ok()]).await;
+    let (core, config) = (core_with_tool(), config_with(&server, json!({})));
     let first = stream(&core, &asked().await, &config).await.unwrap();
     let mut session = first.session;
     let calls = extract_tool_calls(&first.messages);
@@ -346,25 +262,26 @@ async fn stream(core: &Core, session: &Session, config: &Config) -> Result<Respo
 
 #[tokio::test]
 async fn a_stream_is_asked_for_where_it_is_wanted() {
-    let server = Server::start([ok()]).await;
-    let response = stream(&core(), &asked().await, &server.config(json!({}))).await.unwrap();
+    let server = RawServer::start([ok()]).await;
+    let response = stream(&core(), &asked().await, &config_with(&server, json!({}))).await.unwrap();
     assert_eq!(texts(&response.session), "be brief|hi|ok", "a whole answer will do");
     let request = server.requests().remove(0);
     assert_eq!(request.json()["stream"], true);
-    assert_eq!(request.header("accept").as_deref(), Some("text/event-stream"));
+    assert_eq!(request.header("accept"), Some("text/event-stream"));
 }
 
 #[tokio::test]
 async fn a_server_without_caches_is_asked_again_without_marks() {
     let refusal =
         failed("400 Bad Request", "invalid_request_error", "cache_control: unknown field");
-    let server = Server::start([refusal.clone(), ok(), refusal]).await;
-    let response = send(&core(), &asked().await, &server.config(json!({}))).await.unwrap();
+    let server = RawServer::start([refusal.clone(), ok(), refusal]).await;
+    let response = send(&core(), &asked().await, &config_with(&server, json!({}))).await.unwrap();
     assert_eq!(texts(&response.session), "be brief|hi|ok");
     let marks = |number: usize| server.requests()[number].body.matches("cache_control").count();
     assert_eq!((marks(0), marks(1)), (2, 0));
     let error =
-        send(&core(), &asked().await, &server.config(json!({ "prompt_cache": "off" }))).await;
+        send(&core(), &asked().await, &config_with(&server, json!({ "prompt_cache": "off" })))
+            .await;
     assert!(error.unwrap_err().message().contains("unknown field"), "and once only");
     assert_eq!(server.requests().len(), 3);
 }
@@ -378,8 +295,8 @@ async fn failures_say_what_to_do_and_never_the_key() {
         ("500 Internal Server Error", "api_error", 3, true, "try again later"),
         ("529 Overloaded", "overloaded_error", 3, true, "try again later"),
     ] {
-        let server = Server::start(vec![failed(status, kind, &words); tries]).await;
-        let config = server.config(json!({ "api_key": key() }));
+        let server = RawServer::start(vec![failed(status, kind, &words); tries]).await;
+        let config = config_with(&server, json!({ "api_key": key() }));
         let error = send(&core(), &asked().await, &config).await.unwrap_err();
         let shown = format!("{error} {error:?} {}", error.provider_body().unwrap());
         assert!(shown.contains(says) && shown.contains("who is ***?"), "{shown}");
@@ -395,8 +312,8 @@ async fn an_error_inside_a_stream_is_one() {
         json!({ "type": "message_start", "message": { "content": [] } }),
         json!({ "type": "error", "error": { "type": "overloaded_error", "message": words } }),
     ];
-    let server = Server::start([streamed(&events)]).await;
-    let config = server.config(json!({ "api_key": key() }));
+    let server = RawServer::start([streamed(&events)]).await;
+    let config = config_with(&server, json!({ "api_key": key() }));
     let error = stream(&core(), &asked().await, &config).await.unwrap_err();
     assert!(error.retryable() && error.message().contains("Overloaded by ***"), "{error}");
     assert_eq!(error.provider_status(), Some(529));
@@ -408,16 +325,16 @@ async fn dropping_a_stream_closes_the_connection() {
         "data: {\"type\":\"message_start\",\"message\":{}}\n\n",
         "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"one\"}}\n\n",
     );
-    let open = format!(
-        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n{:x}\r\n{text}\r\n",
-        text.len()
-    );
-    let server = Server::start([open]).await;
+    let open = unfinished("text/event-stream", text);
+    let server = RawServer::start([open]).await;
     let (core, session) = (core(), asked().await);
-    let mut events =
-        core.send_request_stream(&session, &server.config(json!({})), RequestOptions::default());
+    let mut events = core.send_request_stream(
+        &session,
+        &config_with(&server, json!({})),
+        RequestOptions::default(),
+    );
     let Some(Ok(CoreEvent::Partial(partial))) = events.next().await else { panic!("no text") };
     assert_eq!(partial.content, "one");
     drop(events);
-    tokio::time::timeout(Duration::from_secs(20), server.left.notified()).await.unwrap();
+    tokio::time::timeout(Duration::from_secs(20), server.left()).await.unwrap();
 }

@@ -9,106 +9,26 @@ use orlop_core::types::ToolReport;
 use orlop_core::*;
 use orlop_providers::http::Retries;
 use orlop_providers::{Gemini, HttpClient, HttpSettings, gemini};
+use orlop_testkit::RawServer;
+use orlop_testkit::raw_server::{answer, unfinished};
 use orlop_testkit::scripted::{ScriptedTool, config, plain_session, texts};
 use serde_json::json;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
 
-/// Answers each request with the next of the given texts, byte for byte, and keeps the requests.
-struct Server {
-    base_url: String,
-    requests: Arc<Mutex<Vec<Request>>>,
-    left: Arc<tokio::sync::Notify>,
-}
-
-#[derive(Clone, Debug)]
-struct Request {
-    /// Method and path with the query.
-    line: String,
-    head: String,
-    body: String,
-}
-
-impl Request {
-    fn header(&self, name: &str) -> Option<&str> {
-        let named = |line: &&str| line.to_ascii_lowercase().starts_with(&format!("{name}:"));
-        Some(self.head.lines().find(named)?.split_once(':')?.1.trim())
-    }
-
-    fn json(&self) -> Value {
-        serde_json::from_str(&self.body).unwrap()
-    }
-}
-
-impl Server {
-    async fn start(answers: Vec<String>) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let server = Self {
-            base_url: format!("http://{}/v1beta", listener.local_addr().unwrap()),
-            requests: Arc::default(),
-            left: Arc::default(),
-        };
-        let (requests, left) = (server.requests.clone(), server.left.clone());
-        tokio::spawn(async move {
-            for answer in answers {
-                let (mut socket, _) = listener.accept().await.unwrap();
-                let request = read_request(&mut socket).await;
-                requests.lock().unwrap().push(request);
-                socket.write_all(answer.as_bytes()).await.unwrap();
-                if answer.contains("Transfer-Encoding") && !answer.ends_with("0\r\n\r\n") {
-                    // An answer without its end: stay until the client goes.
-                    let mut rest = Vec::new();
-                    let _ = socket.read_to_end(&mut rest).await;
-                    left.notify_one();
-                }
-            }
-        });
-        server
-    }
-
-    fn requests(&self) -> Vec<Request> {
-        self.requests.lock().unwrap().clone()
-    }
-
-    fn config(&self, more: Value) -> Config {
-        let mut settings = json!({ "provider": gemini::NAME, "model": "gemini-2.5-flash", "base_url": self.base_url });
-        settings["api_key"] = key().into();
-        settings.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        config(settings)
-    }
-}
-
-async fn read_request(socket: &mut TcpStream) -> Request {
-    let mut read = Vec::new();
-    loop {
-        let text = String::from_utf8_lossy(&read).into_owned();
-        if let Some((head, body)) = text.split_once("\r\n\r\n") {
-            let length = head.lines().find_map(|line| {
-                line.to_ascii_lowercase().strip_prefix("content-length:")?.trim().parse().ok()
-            });
-            if body.len() >= length.unwrap_or(0) {
-                let line = head.lines().next().unwrap().trim_end_matches(" HTTP/1.1").to_owned();
-                return Request { line, head: head.to_owned(), body: body.to_owned() };
-            }
-        }
-        assert_ne!(socket.read_buf(&mut read).await.unwrap(), 0, "a request ended early");
-    }
-}
-
-fn reply(status: &str, kind: &str, body: &str) -> String {
-    let length = body.len();
-    format!(
-        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
-    )
+/// The usual settings, and these.
+fn config_with(server: &RawServer, more: Value) -> Config {
+    let mut settings = json!({ "provider": gemini::NAME, "model": "gemini-2.5-flash", "base_url": server.url("/v1beta") });
+    settings["api_key"] = key().into();
+    settings.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    config(settings)
 }
 
 fn whole(parts: Value) -> String {
     let candidate =
         json!({ "content": { "parts": parts, "role": "model" }, "finishReason": "STOP" });
     let body = json!({ "candidates": [candidate], "responseId": "r1" });
-    reply("200 OK", "application/json", &body.to_string())
+    answer("200 OK", "application/json", &body.to_string())
 }
 
 fn stream(parts: &[Value]) -> String {
@@ -123,7 +43,7 @@ fn stream(parts: &[Value]) -> String {
             json!({ "candidates": [candidate], "responseId": "r1", "usageMetadata": usage });
         body.push_str(&format!("data: {event}\r\n\r\n"));
     }
-    reply("200 OK", "text/event-stream", &body)
+    answer("200 OK", "text/event-stream", &body)
 }
 
 fn core() -> Core {
@@ -171,46 +91,51 @@ async fn streamed(core: &Core, session: &Session, config: &Config) -> Result<(St
 
 #[tokio::test] // M-01, M-02
 async fn a_request_is_addressed_to_the_model_with_the_key_in_its_header() {
-    let server = Server::start(vec![
+    let server = RawServer::start(vec![
         whole(json!([{ "text": "ok" }])),
         stream(&[json!({ "text": "o" }), json!({ "text": "k" })]),
     ])
     .await;
     let (core, session) = (core(), asked("hi").await);
-    let config = server.config(json!({ "headers": { "X-Team": "blue" } }));
+    let config = config_with(&server, json!({ "headers": { "X-Team": "blue" } }));
     assert_eq!(texts(&send(&core, &session, &config).await.unwrap().session), "hi|ok");
-    let config =
-        server.config(json!({ "model": "models/gemini-3-flash", "headers": { "X-Team": "blue" } }));
+    let config = config_with(
+        &server,
+        json!({ "model": "models/gemini-3-flash", "headers": { "X-Team": "blue" } }),
+    );
     let (shown, response) = streamed(&core, &session, &config).await.unwrap();
     assert_eq!((shown.as_str(), texts(&response.session).as_str()), ("ok", "hi|ok"));
     let usage = &response.messages[0].metadata()["usage"];
     assert_eq!((&usage["input_tokens"], &usage["output_tokens"]), (&json!(3), &json!(2)));
     let requests = server.requests();
-    assert_eq!(requests[0].line, "POST /v1beta/models/gemini-2.5-flash:generateContent");
+    assert_eq!(requests[0].line(), "POST /v1beta/models/gemini-2.5-flash:generateContent HTTP/1.1");
     assert_eq!(
-        requests[1].line,
-        "POST /v1beta/models/gemini-3-flash:streamGenerateContent?alt=sse"
+        requests[1].line(),
+        "POST /v1beta/models/gemini-3-flash:streamGenerateContent?alt=sse HTTP/1.1"
     );
     for request in requests {
         assert_eq!(request.header("x-goog-api-key"), Some(key().as_str()));
         assert_eq!(request.header("authorization"), None);
         assert_eq!(request.header("x-team"), Some("blue"));
-        assert!(!request.line.contains(&key()) && !request.body.contains(&key()));
+        assert!(!request.line().contains(&key()) && !request.body.contains(&key()));
         assert_eq!(request.body, r#"{"contents":[{"role":"user","parts":[{"text":"hi"}]}]}"#);
     }
 }
 
 #[tokio::test]
 async fn settings_and_further_fields_are_laid_over_each_other() {
-    let server = Server::start(vec![whole(json!([{ "text": "ok" }]))]).await;
-    let config = server.config(json!({
-        "temperature": 0.5, "max_tokens": 9, "reasoning_effort": "low", "tool_choice": "none",
-        "output_schema": { "type": "object" },
-        "extra_body": {
-            "generationConfig": { "temperature": 1.0, "mediaResolution": "MEDIA_RESOLUTION_LOW" },
-            "safetySettings": [{ "category": "HARM_CATEGORY_HARASSMENT", "threshold": "BLOCK_NONE" }],
-        },
-    }));
+    let server = RawServer::start(vec![whole(json!([{ "text": "ok" }]))]).await;
+    let config = config_with(
+        &server,
+        json!({
+            "temperature": 0.5, "max_tokens": 9, "reasoning_effort": "low", "tool_choice": "none",
+            "output_schema": { "type": "object" },
+            "extra_body": {
+                "generationConfig": { "temperature": 1.0, "mediaResolution": "MEDIA_RESOLUTION_LOW" },
+                "safetySettings": [{ "category": "HARM_CATEGORY_HARASSMENT", "threshold": "BLOCK_NONE" }],
+            },
+        }),
+    );
     let session = plain_session(&[Message::system("be brief"), Message::user("hi")]).await.unwrap();
     send(&core(), &session, &config).await.unwrap();
     let expected = json!({
@@ -238,9 +163,9 @@ async fn a_conversation_with_tools_keeps_signatures_and_groups_results() {
         stream(&[json!({ "text": "done" }), json!({ "text": "", "thoughtSignature": "end" })]),
         whole(json!([{ "text": "bye" }])),
     ];
-    let server = Server::start(answers).await;
+    let server = RawServer::start(answers).await;
     let (core, config, session) =
-        (with_echo(), server.config(json!({})), asked("say x and y").await);
+        (with_echo(), config_with(&server, json!({})), asked("say x and y").await);
     let (_, response) = streamed(&core, &session, &config).await.unwrap();
     assert_eq!(response.messages[0].metadata()["finish_reason"], "tool_calls");
     let calls = extract_tool_calls(&response.messages);
@@ -274,7 +199,7 @@ async fn a_conversation_with_tools_keeps_signatures_and_groups_results() {
 
 #[tokio::test]
 async fn a_conversation_of_another_provider_goes_on() {
-    let server = Server::start(vec![whole(json!([{ "text": "ok" }]))]).await;
+    let server = RawServer::start(vec![whole(json!([{ "text": "ok" }]))]).await;
     let call = json!({ "id": "c1", "type": "function", "function": { "name": "echo", "arguments": "{\"text\":\"x\"}" } });
     let messages = [
         json!({ "role": "user", "content": "say x" }),
@@ -287,7 +212,7 @@ async fn a_conversation_of_another_provider_goes_on() {
     ]
     .map(|message| Message::from_json(message).unwrap());
     let session = plain_session(&messages).await.unwrap();
-    send(&with_echo(), &session, &server.config(json!({}))).await.unwrap();
+    send(&with_echo(), &session, &config_with(&server, json!({}))).await.unwrap();
     assert_eq!(
         server.requests()[0].json()["contents"],
         json!([
@@ -315,15 +240,15 @@ async fn models_are_listed() {
         { "name": "models/embedding", "supportedGenerationMethods": ["embedContent"] },
     ] });
     let server =
-        Server::start(vec![reply("200 OK", "application/json", &models.to_string())]).await;
-    let listed = core().models_for(&server.config(json!({}))).await.unwrap();
+        RawServer::start(vec![answer("200 OK", "application/json", &models.to_string())]).await;
+    let listed = core().models_for(&config_with(&server, json!({}))).await.unwrap();
     assert_eq!(listed.len(), 1);
     assert_eq!(
         (&listed[0]["id"], &listed[0]["context_window"]),
         (&json!("gemini-2.5-flash"), &json!(10))
     );
     let request = &server.requests()[0];
-    assert_eq!(request.line, "GET /v1beta/models?pageSize=1000");
+    assert_eq!(request.line(), "GET /v1beta/models?pageSize=1000 HTTP/1.1");
     assert_eq!(request.header("x-goog-api-key"), Some(key().as_str()));
 }
 
@@ -359,8 +284,8 @@ async fn refusals_say_what_to_do_and_show_no_key() {
         ("503 Service Unavailable", "UNAVAILABLE", 3, true),
     ] {
         let body = error_body(status[..3].parse().unwrap(), code, json!([]));
-        let server = Server::start(vec![reply(status, "application/json", &body); 6]).await;
-        let (core, session, config) = (core(), asked("hi").await, server.config(json!({})));
+        let server = RawServer::start(vec![answer(status, "application/json", &body); 6]).await;
+        let (core, session, config) = (core(), asked("hi").await, config_with(&server, json!({})));
         let errors = [
             send(&core, &session, &config).await.unwrap_err(),
             streamed(&core, &session, &config).await.unwrap_err(),
@@ -384,15 +309,15 @@ async fn the_wait_that_the_server_names_is_kept() {
     let wait = |seconds: &str| {
         let retry =
             json!([{ "@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": seconds }]);
-        reply(
+        answer(
             "429 Too Many Requests",
             "application/json",
             &error_body(429, "RESOURCE_EXHAUSTED", retry),
         )
     };
     let server =
-        Server::start(vec![wait("7s"), whole(json!([{ "text": "ok" }])), wait("3600s")]).await;
-    let (core, session, config) = (core(), asked("hi").await, server.config(json!({})));
+        RawServer::start(vec![wait("7s"), whole(json!([{ "text": "ok" }])), wait("3600s")]).await;
+    let (core, session, config) = (core(), asked("hi").await, config_with(&server, json!({})));
     let before = tokio::time::Instant::now();
     send(&core, &session, &config).await.unwrap();
     assert!(before.elapsed() >= Duration::from_secs(7));
@@ -408,11 +333,11 @@ async fn what_is_no_answer_is_an_error() {
         [(blocked, "(SAFETY)", false), (malformed, "MALFORMED_FUNCTION_CALL", true)]
     {
         let answers = vec![
-            reply("200 OK", "application/json", &body.to_string()),
-            reply("200 OK", "text/event-stream", &format!("data: {body}\n\n")),
+            answer("200 OK", "application/json", &body.to_string()),
+            answer("200 OK", "text/event-stream", &format!("data: {body}\n\n")),
         ];
-        let server = Server::start(answers).await;
-        let (core, session, config) = (core(), asked("hi").await, server.config(json!({})));
+        let server = RawServer::start(answers).await;
+        let (core, session, config) = (core(), asked("hi").await, config_with(&server, json!({})));
         for error in [
             send(&core, &session, &config).await.unwrap_err(),
             streamed(&core, &session, &config).await.unwrap_err(),
@@ -426,15 +351,12 @@ async fn what_is_no_answer_is_an_error() {
 #[tokio::test] // E-30
 async fn dropping_a_stream_leaves_the_server() {
     let event = "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"one\"}],\"role\":\"model\"}}]}\n\n";
-    let open = format!(
-        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n{:x}\r\n{event}\r\n",
-        event.len()
-    );
-    let server = Server::start(vec![open]).await;
-    let (core, session, config) = (core(), asked("hi").await, server.config(json!({})));
+    let open = unfinished("text/event-stream", event);
+    let server = RawServer::start(vec![open]).await;
+    let (core, session, config) = (core(), asked("hi").await, config_with(&server, json!({})));
     let mut events = core.send_request_stream(&session, &config, RequestOptions::default());
     let Some(Ok(CoreEvent::Partial(partial))) = events.next().await else { panic!("no text") };
     assert_eq!(partial.content, "one");
     drop(events);
-    tokio::time::timeout(Duration::from_secs(20), server.left.notified()).await.expect("it stays");
+    tokio::time::timeout(Duration::from_secs(20), server.left()).await.expect("it stays");
 }

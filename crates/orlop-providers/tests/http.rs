@@ -8,82 +8,12 @@ use orlop_providers::http::Retries;
 use orlop_providers::openai::{self, request};
 use orlop_providers::wire::{self, Step};
 use orlop_providers::{Call, HttpClient, HttpSettings, Secret};
+use orlop_testkit::RawServer;
+use orlop_testkit::raw_server::{answer, unfinished};
 use orlop_types::{Error, ErrorClass, Map, NativeItem, Result};
-use serde_json::{Value, json};
-use std::sync::{Arc, Mutex};
+use serde_json::json;
 use std::time::Duration;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
-
-/// Answers each request with the next of the given texts, byte for byte, and keeps the requests.
-struct Server {
-    base_url: String,
-    requests: Arc<Mutex<Vec<String>>>,
-    left: Arc<tokio::sync::Notify>,
-}
-
-impl Server {
-    async fn start(answers: Vec<String>) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let server = Self {
-            base_url: format!("http://{}/v1", listener.local_addr().unwrap()),
-            requests: Arc::default(),
-            left: Arc::default(),
-        };
-        let (requests, left) = (server.requests.clone(), server.left.clone());
-        tokio::spawn(async move {
-            for answer in answers {
-                let (mut socket, _) = listener.accept().await.unwrap();
-                let request = read_request(&mut socket).await;
-                requests.lock().unwrap().push(request);
-                socket.write_all(answer.as_bytes()).await.unwrap();
-                if answer.contains("Transfer-Encoding") && !answer.ends_with("0\r\n\r\n") {
-                    // An answer without its end: stay until the client goes.
-                    let mut rest = Vec::new();
-                    let _ = socket.read_to_end(&mut rest).await;
-                    left.notify_one();
-                }
-            }
-        });
-        server
-    }
-
-    fn requests(&self) -> Vec<String> {
-        self.requests.lock().unwrap().clone()
-    }
-}
-
-async fn read_request(socket: &mut TcpStream) -> String {
-    let mut read = Vec::new();
-    loop {
-        let text = String::from_utf8_lossy(&read).into_owned();
-        if let Some((head, body)) = text.split_once("\r\n\r\n") {
-            let length = head.lines().find_map(|line| {
-                line.to_ascii_lowercase().strip_prefix("content-length:")?.trim().parse().ok()
-            });
-            if body.len() >= length.unwrap_or(0) {
-                return text;
-            }
-        }
-        if socket.read_buf(&mut read).await.unwrap() == 0 {
-            return text;
-        }
-    }
-}
-
-fn answer(status: &str, kind: &str, body: &str) -> String {
-    let length = body.len();
-    format!(
-        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
-    )
-}
-
-fn chunked(body: &str, end: &str) -> String {
-    let length = body.len();
-    format!(
-        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n{length:x}\r\n{body}\r\n{end}"
-    )
-}
+use tokio::net::TcpListener;
 
 /// Assembled, so that no text of this repository looks like a key.
 fn key() -> String {
@@ -105,8 +35,8 @@ async fn ask(base_url: &str, body: Bytes) -> Result<Vec<Step>> {
 }
 
 async fn failure(answers: Vec<String>) -> (Error, usize) {
-    let server = Server::start(answers).await;
-    let error = ask(&server.base_url, Bytes::from_static(b"{}")).await.unwrap_err();
+    let server = RawServer::start(answers).await;
+    let error = ask(&server.url("/v1"), Bytes::from_static(b"{}")).await.unwrap_err();
     let shown = format!("{error} {error:?} {:?} {}", error.provider_body(), error.to_json());
     assert!(!shown.contains(&key()), "{shown}");
     assert_eq!(error.class(), ErrorClass::Provider);
@@ -138,15 +68,15 @@ async fn failures_are_typed_and_do_not_show_the_key() {
 
 #[tokio::test]
 async fn the_key_is_sent_to_the_server_only() {
-    let other = Server::start(vec![answer("200 OK", "application/json", "{}")]).await;
+    let other = RawServer::start(vec![answer("200 OK", "application/json", "{}")]).await;
     let away = format!(
         "HTTP/1.1 307 Temporary Redirect\r\nLocation: {}/chat/completions\r\nContent-Length: 0\r\n\r\n",
-        other.base_url
+        other.url("/v1")
     );
-    let server = Server::start(vec![away]).await;
-    let error = ask(&server.base_url, Bytes::from_static(b"{}")).await.unwrap_err();
+    let server = RawServer::start(vec![away]).await;
+    let error = ask(&server.url("/v1"), Bytes::from_static(b"{}")).await.unwrap_err();
     assert!(error.message().contains("it redirects to http://127.0.0.1"), "{error}");
-    assert!(server.requests()[0].contains(&format!("authorization: Bearer {}", key())));
+    assert!(server.requests()[0].head.contains(&format!("authorization: Bearer {}", key())));
     assert!(other.requests().is_empty());
 }
 
@@ -155,11 +85,12 @@ async fn a_redirect_on_the_same_server_is_followed() {
     let here = "HTTP/1.1 308 Permanent Redirect\r\nLocation: /v2/chat\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
     let body = "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\ndata: [DONE]\n\n";
     let server =
-        Server::start(vec![here.to_owned(), answer("200 OK", "text/event-stream", body)]).await;
-    let steps = ask(&server.base_url, Bytes::from_static(b"{\"x\":1}")).await.unwrap();
+        RawServer::start(vec![here.to_owned(), answer("200 OK", "text/event-stream", body)]).await;
+    let steps = ask(&server.url("/v1"), Bytes::from_static(b"{\"x\":1}")).await.unwrap();
     assert_eq!(steps.len(), 2);
     let second = &server.requests()[1];
-    assert!(second.starts_with("POST /v2/chat ") && second.ends_with("{\"x\":1}"), "{second}");
+    assert!(second.line().starts_with("POST /v2/chat "), "{second:?}");
+    assert_eq!(second.body, "{\"x\":1}");
 }
 
 #[tokio::test]
@@ -171,15 +102,17 @@ async fn internal_metadata_does_not_reach_the_server() {
     ];
     let params = json!({"model": "m", "stream": true, "_metadata": {"b": 1}});
     let body = request::body(params.as_object().unwrap(), &items, Some("[]"));
-    let server = Server::start(vec![chunked("data: [DONE]\n\n", "0\r\n\r\n")]).await;
-    let _ = ask(&server.base_url, body).await;
+    let server =
+        RawServer::start(vec![unfinished("text/event-stream", "data: [DONE]\n\n") + "0\r\n\r\n"])
+            .await;
+    let _ = ask(&server.url("/v1"), body).await;
     let request = server.requests().remove(0);
-    let (_, body) = request.split_once("\r\n\r\n").unwrap();
-    assert!(!request.contains("_metadata"), "{request}");
+    let sent = format!("{request:?}");
+    assert!(!sent.contains("_metadata"), "{sent}");
     let expected = json!({"model": "m", "stream": true, "tools": [], "messages": [
         {"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"},
     ]});
-    assert_eq!(serde_json::from_str::<Value>(body).unwrap(), expected);
+    assert_eq!(request.json(), expected);
 }
 
 #[tokio::test]
@@ -205,20 +138,21 @@ async fn a_server_that_is_not_there_is_named() {
 #[tokio::test]
 async fn dropping_the_stream_leaves_the_server() {
     let event = "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n";
-    let server = Server::start(vec![chunked(event, "")]).await;
-    let call = Call::post(&server.base_url, "chat/completions", Bytes::from_static(b"{}")).unwrap();
+    let server = RawServer::start(vec![unfinished("text/event-stream", event)]).await;
+    let call =
+        Call::post(&server.url("/v1"), "chat/completions", Bytes::from_static(b"{}")).unwrap();
     let mut steps = openai::events(client().send(&call).await.unwrap().into_body());
     assert!(matches!(steps.next().await, Some(Ok(Step::Partial(_)))));
     drop(steps);
-    server.left.notified().await;
+    server.left().await;
 }
 
 #[tokio::test]
 async fn an_answer_that_was_not_streamed_is_read_whole() {
     let body = json!({"choices": [{"message": {"role": "assistant", "content": "a"}}]}).to_string();
     for kind in ["application/json; charset=utf-8", "text/event-stream"] {
-        let server = Server::start(vec![answer("200 OK", kind, &body)]).await;
-        let steps = ask(&server.base_url, Bytes::from_static(b"{}")).await.unwrap();
+        let server = RawServer::start(vec![answer("200 OK", kind, &body)]).await;
+        let steps = ask(&server.url("/v1"), Bytes::from_static(b"{}")).await.unwrap();
         let [Step::Partial(partial), Step::Final(items)] = steps.as_slice() else {
             panic!("{steps:?}")
         };

@@ -9,79 +9,17 @@ use orlop_core::*;
 use orlop_providers::http::Retries;
 use orlop_providers::ollama::{self, Ollama};
 use orlop_providers::{HttpClient, HttpSettings, OpenAiCompatible};
+use orlop_testkit::RawServer;
+use orlop_testkit::raw_server::{answer, unfinished};
 use orlop_testkit::scripted::{ScriptedTool, config, plain_session, texts};
 use serde_json::json;
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Notify;
 
-/// Answers each request with the next of the given texts, byte for byte, and keeps the requests.
-struct Server {
-    base_url: String,
-    requests: Arc<Mutex<Vec<String>>>,
-    left: Arc<Notify>,
-}
-
-impl Server {
-    async fn start(answers: impl IntoIterator<Item = String>) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let server = Self {
-            base_url: format!("http://{}", listener.local_addr().unwrap()),
-            requests: Arc::default(),
-            left: Arc::default(),
-        };
-        let (requests, left) = (server.requests.clone(), server.left.clone());
-        let mut answers: VecDeque<String> = answers.into_iter().collect();
-        tokio::spawn(async move {
-            while let Some(answer) = answers.pop_front() {
-                let (mut socket, _) = listener.accept().await.unwrap();
-                let request = read_request(&mut socket).await;
-                requests.lock().unwrap().push(request);
-                socket.write_all(answer.as_bytes()).await.unwrap();
-                if answer.contains("chunked") && !answer.ends_with("0\r\n\r\n") {
-                    // An answer without its end: stay until the client goes.
-                    let _ = socket.read_to_end(&mut Vec::new()).await;
-                    left.notify_one();
-                }
-            }
-        });
-        server
-    }
-
-    /// The head and the body of a request.
-    fn request(&self, number: usize) -> (String, Value) {
-        let requests = self.requests.lock().unwrap();
-        let (head, body) = requests[number].split_once("\r\n\r\n").unwrap();
-        (head.to_ascii_lowercase(), serde_json::from_str(body).unwrap_or_default())
-    }
-}
-
-async fn read_request(socket: &mut TcpStream) -> String {
-    let mut read = Vec::new();
-    loop {
-        let text = String::from_utf8_lossy(&read).into_owned();
-        if let Some((head, body)) = text.split_once("\r\n\r\n") {
-            let length = head.lines().find_map(|line| {
-                line.to_ascii_lowercase().strip_prefix("content-length:")?.trim().parse().ok()
-            });
-            if body.len() >= length.unwrap_or(0) {
-                return text;
-            }
-        }
-        if socket.read_buf(&mut read).await.unwrap() == 0 {
-            return text;
-        }
-    }
-}
-
-fn answer(status: &str, kind: &str, body: &str) -> String {
-    let length = body.len();
-    format!(
-        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
-    )
+/// The head in small letters and the body of a request.
+fn request(server: &RawServer, number: usize) -> (String, Value) {
+    let request = &server.requests()[number];
+    (request.head.to_ascii_lowercase(), request.json())
 }
 
 fn whole(body: Value) -> String {
@@ -126,9 +64,9 @@ fn key() -> String {
 }
 
 /// The usual settings, and these.
-fn config_with(server: &Server, more: Value) -> Config {
+fn config_with(server: &RawServer, more: Value) -> Config {
     let mut settings =
-        json!({ "provider": ollama::NAME, "model": "m", "base_url": server.base_url });
+        json!({ "provider": ollama::NAME, "model": "m", "base_url": server.url("") });
     settings.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     config(settings)
 }
@@ -152,10 +90,10 @@ async fn streamed(core: &Core, session: &Session, config: &Config) -> Result<(St
 
 /// Sends a request with these settings and gives the body, without the messages.
 async fn settings_sent(more: Value) -> Value {
-    let server = Server::start([ok()]).await;
+    let server = RawServer::start([ok()]).await;
     let session = plain_session(&[Message::user("hi")]).await.unwrap();
     send(&core(), &session, &config_with(&server, more)).await.unwrap();
-    let (_, mut body) = server.request(0);
+    let (_, mut body) = request(&server, 0);
     body.as_object_mut().unwrap().shift_remove("messages");
     body
 }
@@ -198,7 +136,7 @@ async fn thinking_is_said_in_the_servers_words() {
 #[tokio::test]
 async fn key_and_headers_reach_the_server() {
     let tags = json!({ "models": [{ "name": "a:latest", "model": "a:latest", "size": 1 }] });
-    let server = Server::start([ok(), whole(tags), ok()]).await;
+    let server = RawServer::start([ok(), whole(tags), ok()]).await;
     let more = json!({ "api_key": key(), "headers": { "X-Team": "blue" } });
     let config = config_with(&server, more);
     let session = plain_session(&[Message::user("hi")]).await.unwrap();
@@ -206,13 +144,14 @@ async fn key_and_headers_reach_the_server() {
     let models = core().models_for(&config).await.unwrap();
     assert_eq!((&models[0]["id"], &models[0]["size"]), (&json!("a:latest"), &json!(1)));
     for (number, start) in [(0, "post /api/chat http/1.1"), (1, "get /api/tags http/1.1")] {
-        let (head, body) = server.request(number);
+        let request = &server.requests()[number];
+        let head = request.head.to_ascii_lowercase();
         assert!(head.starts_with(start), "{head}");
         assert!(head.contains(&format!("authorization: bearer {}", key())), "{head}");
-        assert!(head.contains("x-team: blue") && !body.to_string().contains(&key()));
+        assert!(head.contains("x-team: blue") && !request.body.contains(&key()));
     }
     send(&core(), &session, &config_with(&server, json!({}))).await.unwrap();
-    assert!(!server.request(2).0.contains("authorization"));
+    assert!(!request(&server, 2).0.contains("authorization"));
 }
 
 fn call_line(call: Value) -> Value {
@@ -226,10 +165,10 @@ fn last_line() -> Value {
 }
 
 /// A question, a call of the tool, its result; the session before the answer.
-async fn called(core: &Core, server: &Server, config: &Config) -> Session {
+async fn called(core: &Core, server: &RawServer, config: &Config) -> Session {
     let session = plain_session(&[Message::user("say x")]).await.unwrap();
     let (_, response) = streamed(core, &session, config).await.unwrap();
-    let (_, body) = server.request(0);
+    let (_, body) = request(server, 0);
     assert_eq!(body["tools"][0]["function"]["name"], "echo");
     assert_eq!(response.messages[0].metadata()["finish_reason"], "tool_calls");
     let calls = extract_tool_calls(&response.messages);
@@ -244,7 +183,7 @@ async fn called(core: &Core, server: &Server, config: &Config) -> Session {
 #[tokio::test]
 async fn a_tool_is_called_and_its_result_sent_back() {
     let call = json!({ "function": { "name": "echo", "arguments": { "text": "x" } } });
-    let server = Server::start([lines(&[call_line(call.clone()), last_line()]), ok()]).await;
+    let server = RawServer::start([lines(&[call_line(call.clone()), last_line()]), ok()]).await;
     let (core, config) = (core_with_tool(), config_with(&server, json!({})));
     let session = called(&core, &server, &config).await;
     let id = session.messages().iter().nth(2).unwrap().metadata()["tool_call_id"].clone();
@@ -256,19 +195,19 @@ async fn a_tool_is_called_and_its_result_sent_back() {
         { "role": "assistant", "content": "", "tool_calls": [call] },
         { "role": "tool", "content": "x", "tool_name": "echo", "tool_call_id": id },
     ]);
-    assert_eq!(server.request(1).1["messages"], expected);
+    assert_eq!(request(&server, 1).1["messages"], expected);
 }
 
 #[tokio::test]
 async fn another_provider_takes_the_conversation_over() {
     let call = json!({ "function": { "name": "echo", "arguments": { "text": "x" } } });
     let chat = json!({ "choices": [{ "message": { "role": "assistant", "content": "ok" } }] });
-    let server = Server::start([lines(&[call_line(call), last_line()]), whole(chat)]).await;
+    let server = RawServer::start([lines(&[call_line(call), last_line()]), whole(chat)]).await;
     let core = core_with_tool();
     let session = called(&core, &server, &config_with(&server, json!({}))).await;
     let other = config_with(&server, json!({ "provider": "openai_compatible" }));
     send(&core, &session, &other).await.unwrap();
-    let messages = server.request(1).1["messages"].clone();
+    let messages = request(&server, 1).1["messages"].clone();
     let sent = &messages[1]["tool_calls"][0];
     assert_eq!(sent["function"], json!({ "name": "echo", "arguments": "{\"text\":\"x\"}" }));
     assert_eq!(sent["id"], messages[2]["tool_call_id"]);
@@ -277,11 +216,11 @@ async fn another_provider_takes_the_conversation_over() {
 
 #[tokio::test]
 async fn no_tool_is_offered_where_none_may_be_called() {
-    let server = Server::start([ok()]).await;
+    let server = RawServer::start([ok()]).await;
     let session = plain_session(&[Message::user("hi")]).await.unwrap();
     let config = config_with(&server, json!({ "tool_choice": "none" }));
     send(&core_with_tool(), &session, &config).await.unwrap();
-    assert_eq!(server.request(0).1.get("tools"), None);
+    assert_eq!(request(&server, 0).1.get("tools"), None);
 }
 
 #[tokio::test]
@@ -289,7 +228,8 @@ async fn a_missing_model_is_to_be_pulled() {
     let session = plain_session(&[Message::user("hi")]).await.unwrap();
     for says in ["model 'm' not found", "model \"m\" not found, try pulling it first"] {
         let server =
-            Server::start([refusal("404 Not Found", says), refusal("404 Not Found", says)]).await;
+            RawServer::start([refusal("404 Not Found", says), refusal("404 Not Found", says)])
+                .await;
         let config = config_with(&server, json!({}));
         let errors = [
             send(&core(), &session, &config).await.unwrap_err(),
@@ -313,7 +253,7 @@ async fn refusals_say_what_to_do_and_show_no_key() {
         ("500 Internal Server Error", true, 3, "try again later"),
     ] {
         let refusals = vec![refusal(status, &format!("not for {}", key())); 2 * tries];
-        let server = Server::start(refusals).await;
+        let server = RawServer::start(refusals).await;
         let config = config_with(&server, json!({ "api_key": key() }));
         let errors = [
             send(&core(), &session, &config).await.unwrap_err(),
@@ -326,7 +266,7 @@ async fn refusals_say_what_to_do_and_show_no_key() {
             assert!(!shown.contains(&key()), "{shown}");
             assert_eq!((error.class(), error.retryable()), (ErrorClass::Provider, retryable));
         }
-        assert_eq!(server.requests.lock().unwrap().len(), 2 * tries, "{status}");
+        assert_eq!(server.requests().len(), 2 * tries, "{status}");
     }
 }
 
@@ -334,7 +274,7 @@ async fn refusals_say_what_to_do_and_show_no_key() {
 async fn an_error_in_the_stream_ends_it_after_what_was_shown() {
     let said = json!({ "message": { "role": "assistant", "content": "so" }, "done": false });
     let broken = json!({ "error": format!("out of memory for {}", key()) });
-    let server = Server::start([lines(&[said, broken])]).await;
+    let server = RawServer::start([lines(&[said, broken])]).await;
     let session = plain_session(&[Message::user("hi")]).await.unwrap();
     let config = config_with(&server, json!({ "api_key": key() }));
     let events = core().send_request_stream(&session, &config, RequestOptions::default());
@@ -344,28 +284,25 @@ async fn an_error_in_the_stream_ends_it_after_what_was_shown() {
     };
     assert_eq!(partial.content, "so");
     assert!(error.message().contains("out of memory for ***"), "{error}");
-    assert!(server.request(0).1["stream"] == true);
+    assert!(request(&server, 0).1["stream"] == true);
 }
 
 #[tokio::test]
 async fn dropping_the_stream_closes_the_connection() {
     let line = "{\"message\":{\"role\":\"assistant\",\"content\":\"so\"},\"done\":false}\n";
-    let open = format!(
-        "HTTP/1.1 200 OK\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n{:x}\r\n{line}\r\n",
-        line.len()
-    );
-    let server = Server::start([open]).await;
+    let open = unfinished("application/x-ndjson", line);
+    let server = RawServer::start([open]).await;
     let session = plain_session(&[Message::user("hi")]).await.unwrap();
     let config = config_with(&server, json!({}));
     let mut events = core().send_request_stream(&session, &config, RequestOptions::default());
     assert!(matches!(events.next().await, Some(Ok(CoreEvent::Partial(_)))));
     drop(events);
-    server.left.notified().await;
+    server.left().await;
 }
 
 #[tokio::test]
 async fn tags_and_settings_are_contributed() {
-    let server = Server::start([]).await;
+    let server = RawServer::start([]).await;
     let core = core();
     let tags = core.tags_for(&config_with(&server, json!({}))).await.unwrap();
     assert_eq!(tags, ["chat", "streaming", "tools", "images"]);

@@ -10,82 +10,23 @@ use orlop_core::*;
 use orlop_providers::http::Retries;
 use orlop_providers::responses::{NAME, Responses};
 use orlop_providers::{HttpClient, HttpSettings};
+use orlop_testkit::RawServer;
 use orlop_testkit::scripted::{ScriptedTool, config, plain_session, texts};
 use serde_json::json;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
 
-/// Answers each request with the next of the given texts and keeps the requests. An answer that
-/// does not say how long it is stays open until the client goes.
-struct Server {
-    base_url: String,
-    requests: Arc<Mutex<Vec<String>>>,
-    left: Arc<tokio::sync::Notify>,
+/// The JSON body of a request.
+fn asked(server: &RawServer, number: usize) -> Value {
+    server.requests()[number].json()
 }
 
-impl Server {
-    async fn start(answers: impl IntoIterator<Item = String>) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let server = Self {
-            base_url: format!("http://{}/v1", listener.local_addr().unwrap()),
-            requests: Arc::default(),
-            left: Arc::default(),
-        };
-        let (requests, left) = (server.requests.clone(), server.left.clone());
-        let answers: Vec<String> = answers.into_iter().collect();
-        tokio::spawn(async move {
-            for answer in answers {
-                let (mut socket, _) = listener.accept().await.unwrap();
-                let request = read_request(&mut socket).await;
-                requests.lock().unwrap().push(request);
-                socket.write_all(answer.as_bytes()).await.unwrap();
-                if !answer.contains("Content-Length") {
-                    let _ = socket.read_to_end(&mut Vec::new()).await;
-                    left.notify_one();
-                }
-            }
-        });
-        server
-    }
-
-    fn requests(&self) -> Vec<String> {
-        self.requests.lock().unwrap().clone()
-    }
-
-    /// The JSON body of a request.
-    fn asked(&self, number: usize) -> Value {
-        let requests = self.requests();
-        let (_, body) = requests[number].split_once("\r\n\r\n").unwrap();
-        serde_json::from_str(body).unwrap()
-    }
-
-    /// The usual settings, and these.
-    fn config(&self, more: Value) -> Config {
-        let mut settings = json!({ "provider": NAME, "model": "m", "base_url": self.base_url });
-        settings["api_key"] = key().into();
-        settings.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        config(settings)
-    }
-}
-
-async fn read_request(socket: &mut TcpStream) -> String {
-    let mut read = Vec::new();
-    loop {
-        let text = String::from_utf8_lossy(&read).into_owned();
-        if let Some((head, body)) = text.split_once("\r\n\r\n") {
-            let length = head.lines().find_map(|line| {
-                line.to_ascii_lowercase().strip_prefix("content-length:")?.trim().parse().ok()
-            });
-            if body.len() >= length.unwrap_or(0) {
-                return text;
-            }
-        }
-        if socket.read_buf(&mut read).await.unwrap() == 0 {
-            return text;
-        }
-    }
+/// The usual settings, and these.
+fn config_with(server: &RawServer, more: Value) -> Config {
+    let mut settings = json!({ "provider": NAME, "model": "m", "base_url": server.url("/v1") });
+    settings["api_key"] = key().into();
+    settings.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    config(settings)
 }
 
 fn reply(status: &str, body: &str) -> String {
@@ -148,9 +89,9 @@ async fn send(core: &Core, session: &Session, config: &Config) -> Response {
 
 /// What the server is asked with these settings, without tools.
 async fn settings_sent(more: Value) -> Value {
-    let server = Server::start([done("r")]).await;
-    send(&core(), &hello().await, &server.config(more)).await;
-    let mut body = server.asked(0);
+    let server = RawServer::start([done("r")]).await;
+    send(&core(), &hello().await, &config_with(&server, more)).await;
+    let mut body = asked(&server, 0);
     body.as_object_mut().unwrap().retain(|key, _| !["input", "tools"].contains(&key.as_str()));
     body
 }
@@ -201,19 +142,22 @@ async fn settings_are_sent_in_the_words_of_the_api() {
 
 #[tokio::test] // M-01, M-03
 async fn key_headers_tools_and_messages_reach_the_server() {
-    let server = Server::start([done("r")]).await;
-    let config = server.config(json!({ "headers": { "X-Team": "blue" },
-        "server_tools": [{ "type": "web_search" }] }));
+    let server = RawServer::start([done("r")]).await;
+    let config = config_with(
+        &server,
+        json!({ "headers": { "X-Team": "blue" },
+        "server_tools": [{ "type": "web_search" }] }),
+    );
     let session = plain_session(&[Message::system("be brief"), Message::user("hi")]).await.unwrap();
     let response = send(&core(), &session, &config).await;
     assert_eq!(texts(&response.session), "be brief|hi|ok");
     let request = &server.requests()[0];
-    let (head, body) = request.split_once("\r\n\r\n").unwrap();
+    let (head, body) = (&request.head, &request.body);
     assert!(head.starts_with("POST /v1/responses HTTP/1.1"), "{head}");
     assert!(head.contains(&format!("authorization: Bearer {}", key())), "{head}");
     assert!(head.contains("x-team: blue") && head.contains("content-type: application/json"));
     assert!(!body.contains(&key()) && !body.contains("_metadata"), "{body}");
-    let body = server.asked(0);
+    let body = asked(&server, 0);
     let input = json!([{ "type": "message", "role": "system", "content": "be brief" },
         { "type": "message", "role": "user", "content": "hi" }]);
     assert_eq!(body["input"], input);
@@ -247,7 +191,7 @@ async fn a_tool_is_called_and_everything_goes_back_as_it_came() {
     let call = json!({ "id": "fc_1", "type": "function_call", "status": "completed",
         "call_id": "call_1", "name": "echo", "arguments": "{\"text\":\"x\"}", "odd": 1.0 });
     let begun = json!({ "id": "fc_1", "type": "function_call", "call_id": "call_1", "name": "echo", "arguments": "" });
-    let server = Server::start([
+    let server = RawServer::start([
         events(&[
             json!({ "type": "response.output_item.done", "output_index": 0, "item": reasoning }),
             json!({ "type": "response.output_item.added", "output_index": 1, "item": begun }),
@@ -263,7 +207,7 @@ async fn a_tool_is_called_and_everything_goes_back_as_it_came() {
         ]),
     ])
     .await;
-    let (core, config) = (core(), server.config(json!({})));
+    let (core, config) = (core(), config_with(&server, json!({})));
     let (_, answer) = streamed(&core, &hello().await, &config).await;
     assert_eq!(answer.messages[0].metadata()["finish_reason"], "tool_calls");
     assert_eq!(answer.messages[0].native_indices().positions(), Some(vec![1, 2]));
@@ -277,33 +221,33 @@ async fn a_tool_is_called_and_everything_goes_back_as_it_came() {
     assert_eq!((text.as_str(), texts(&answer.session).as_str()), ("so be it", "hi||x|so be it"));
     answer.session.verify().unwrap();
 
-    assert_eq!(server.asked(0)["stream"], true);
-    let input = server.asked(1)["input"].clone();
+    assert_eq!(asked(&server, 0)["stream"], true);
+    let input = asked(&server, 1)["input"].clone();
     let output = json!({ "type": "function_call_output", "call_id": "call_1", "output": "x" });
     let user = json!({ "type": "message", "role": "user", "content": "hi" });
     assert_eq!(input, json!([user, reasoning, call, output]));
-    let sent = &server.requests()[1];
+    let sent = &server.requests()[1].body;
     assert!(sent.contains(&reasoning.to_string()) && sent.contains(&call.to_string()));
 }
 
 #[tokio::test]
 async fn a_stored_response_is_gone_on_from() {
-    let server = Server::start([done("resp_1"), done("resp_2"), done("resp_3")]).await;
+    let server = RawServer::start([done("resp_1"), done("resp_2"), done("resp_3")]).await;
     let (core, config) =
-        (core(), server.config(json!({ "store": true, "use_previous_response": true })));
+        (core(), config_with(&server, json!({ "store": true, "use_previous_response": true })));
     let mut session = send(&core, &hello().await, &config).await.session;
     for text in ["and?", "so?"] {
         session = core.add_message(&session, Message::user(text), &config).await.unwrap();
         session = send(&core, &session, &config).await.session;
     }
     assert_eq!(texts(&session), "hi|ok|and?|ok|so?|ok");
-    let previous = |number: usize| server.asked(number)["previous_response_id"].clone();
+    let previous = |number: usize| asked(&server, number)["previous_response_id"].clone();
     assert_eq!(
         [previous(0), previous(1), previous(2)],
         [json!(null), json!("resp_1"), json!("resp_2")]
     );
     let only = json!([{ "type": "message", "role": "user", "content": "so?" }]);
-    assert_eq!(server.asked(2)["input"], only);
+    assert_eq!(asked(&server, 2)["input"], only);
 }
 
 #[tokio::test]
@@ -313,29 +257,29 @@ async fn a_response_that_the_server_forgot_is_sent_again() {
         "previous_response_id",
         "Previous response with id 'resp_1' not found.",
     );
-    let server = Server::start([done("resp_1"), forgot, done("resp_2")]).await;
+    let server = RawServer::start([done("resp_1"), forgot, done("resp_2")]).await;
     let (core, config) =
-        (core(), server.config(json!({ "store": true, "use_previous_response": true })));
+        (core(), config_with(&server, json!({ "store": true, "use_previous_response": true })));
     let session = send(&core, &hello().await, &config).await.session;
     let session = core.add_message(&session, Message::user("and?"), &config).await.unwrap();
     let (_, answer) = streamed(&core, &session, &config).await;
     assert_eq!(texts(&answer.session), "hi|ok|and?|ok");
-    assert_eq!(server.asked(1)["previous_response_id"], "resp_1");
-    assert_eq!(server.asked(2)["previous_response_id"], json!(null));
-    assert_eq!(server.asked(2)["input"].as_array().unwrap().len(), 3);
+    assert_eq!(asked(&server, 1)["previous_response_id"], "resp_1");
+    assert_eq!(asked(&server, 2)["previous_response_id"], json!(null));
+    assert_eq!(asked(&server, 2)["input"].as_array().unwrap().len(), 3);
 }
 
 #[tokio::test]
 async fn a_history_that_was_edited_is_sent_again() {
-    let server = Server::start([done("resp_1"), done("resp_2")]).await;
+    let server = RawServer::start([done("resp_1"), done("resp_2")]).await;
     let (core, config) =
-        (core(), server.config(json!({ "store": true, "use_previous_response": true })));
+        (core(), config_with(&server, json!({ "store": true, "use_previous_response": true })));
     let session = send(&core, &hello().await, &config).await.session;
     let session = core.add_message(&session, Message::user("and?"), &config).await.unwrap();
     let context = CallContext::default();
     let session = core.modify_message(&session, 0, "hello", &config, &context).await.unwrap();
     send(&core, &session, &config).await;
-    let body = server.asked(1);
+    let body = asked(&server, 1);
     assert_eq!(body["previous_response_id"], json!(null));
     assert_eq!(body["input"][0]["content"], "hello");
     assert_eq!(body["input"].as_array().unwrap().len(), 3);
@@ -343,8 +287,8 @@ async fn a_history_that_was_edited_is_sent_again() {
 
 #[tokio::test]
 async fn going_on_without_storing_is_refused() {
-    let server = Server::start([]).await;
-    let config = server.config(json!({ "use_previous_response": true }));
+    let server = RawServer::start([]).await;
+    let config = config_with(&server, json!({ "use_previous_response": true }));
     let error = core().send_request(&hello().await, &config, RequestOptions::default()).await;
     let error = error.unwrap_err();
     assert_eq!(error.class(), ErrorClass::BadArgument);
@@ -354,10 +298,12 @@ async fn going_on_without_storing_is_refused() {
 #[tokio::test]
 async fn a_model_that_cannot_encrypt_is_asked_without() {
     let unable = refusal("", "include", "Encrypted content is not supported with this model.");
-    let server = Server::start([unable, done("r")]).await;
-    let response = send(&core(), &hello().await, &server.config(json!({}))).await;
+    let server = RawServer::start([unable, done("r")]).await;
+    let response = send(&core(), &hello().await, &config_with(&server, json!({}))).await;
     assert_eq!(texts(&response.session), "hi|ok");
-    assert!(server.asked(0).get("include").is_some() && server.asked(1).get("include").is_none());
+    assert!(
+        asked(&server, 0).get("include").is_some() && asked(&server, 1).get("include").is_none()
+    );
 }
 
 #[tokio::test]
@@ -367,13 +313,13 @@ async fn reasoning_that_the_server_cannot_read_is_left_out() {
     let first = ok(&response("r", json!([reasoning, said("ok")])));
     let unreadable =
         refusal("invalid_encrypted_content", "", "The encrypted content could not be verified.");
-    let server = Server::start([first, unreadable, done("r")]).await;
-    let (core, config) = (core(), server.config(json!({})));
+    let server = RawServer::start([first, unreadable, done("r")]).await;
+    let (core, config) = (core(), config_with(&server, json!({})));
     let session = send(&core, &hello().await, &config).await.session;
     let session = core.add_message(&session, Message::user("and?"), &config).await.unwrap();
     let session = send(&core, &session, &config).await.session;
     assert_eq!(texts(&session), "hi|ok|and?|ok");
-    let input = |number: usize| server.asked(number)["input"].as_array().unwrap().len();
+    let input = |number: usize| asked(&server, number)["input"].as_array().unwrap().len();
     assert_eq!((input(1), input(2)), (4, 3));
 }
 
@@ -384,8 +330,8 @@ async fn errors_say_what_to_do_and_not_the_key() {
         [("401 Unauthorized", false, 1), ("429 Too Many Requests", true, 3), ("500 Oops", true, 3)]
     {
         for stream in [true, false] {
-            let server = Server::start(vec![reply(status, &body.to_string()); 3]).await;
-            let (core, config, session) = (core(), server.config(json!({})), hello().await);
+            let server = RawServer::start(vec![reply(status, &body.to_string()); 3]).await;
+            let (core, config, session) = (core(), config_with(&server, json!({})), hello().await);
             let error = if stream {
                 let events = core.send_request_stream(&session, &config, RequestOptions::default());
                 let last = events.collect::<Vec<_>>().await.pop().unwrap();
@@ -406,12 +352,12 @@ async fn errors_say_what_to_do_and_not_the_key() {
 #[tokio::test] // E-38
 async fn an_error_within_a_stream_ends_it() {
     let failed = json!({ "status": "failed", "error": { "code": "server_error", "message": format!("oh {}", key()) } });
-    let server = Server::start([events(&[
+    let server = RawServer::start([events(&[
         json!({ "type": "response.output_text.delta", "output_index": 0, "delta": "a" }),
         json!({ "type": "response.failed", "response": failed }),
     ])])
     .await;
-    let config = server.config(json!({}));
+    let config = config_with(&server, json!({}));
     let events = core().send_request_stream(&hello().await, &config, RequestOptions::default());
     let events = events.collect::<Vec<_>>().await;
     let error = events.last().unwrap().as_ref().unwrap_err();
@@ -424,32 +370,32 @@ async fn dropping_a_stream_closes_the_connection() {
     let delta = json!({ "type": "response.output_text.delta", "output_index": 0, "delta": "one" });
     let open =
         format!("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: {delta}\n\n");
-    let server = Server::start([open]).await;
-    let config = server.config(json!({}));
+    let server = RawServer::start([open]).await;
+    let config = config_with(&server, json!({}));
     let mut events = core().send_request_stream(&hello().await, &config, RequestOptions::default());
     match events.next().await {
         Some(Ok(CoreEvent::Partial(partial))) => assert_eq!(partial.content, "one"),
         other => panic!("no text: {other:?}"),
     }
     drop(events);
-    tokio::time::timeout(Duration::from_secs(20), server.left.notified()).await.unwrap();
+    tokio::time::timeout(Duration::from_secs(20), server.left()).await.unwrap();
 }
 
 #[tokio::test] // M-03
 async fn models_are_listed_as_the_server_describes_them() {
     let list =
         json!({ "object": "list", "data": [{ "id": "m", "owned_by": "me" }, { "id": "n" }] });
-    let server = Server::start([ok(&list)]).await;
-    let models = core().models_for(&server.config(json!({}))).await.unwrap();
+    let server = RawServer::start([ok(&list)]).await;
+    let models = core().models_for(&config_with(&server, json!({}))).await.unwrap();
     assert_eq!((&models[0]["owned_by"], &models[1]["id"]), (&json!("me"), &json!("n")));
-    let request = &server.requests()[0];
+    let request = &server.requests()[0].head;
     assert!(request.starts_with("GET /v1/models HTTP/1.1"), "{request}");
     assert!(request.contains(&format!("authorization: Bearer {}", key())));
 }
 
 #[tokio::test] // M-04
 async fn a_conversation_of_another_provider_goes_on_here() {
-    let server = Server::start([done("r")]).await;
+    let server = RawServer::start([done("r")]).await;
     let messages = [
         json!({ "role": "user", "content": "go", "multipartContent": [{ "type": "image_url", "image_url": { "url": "u" } }] }),
         json!({ "role": "assistant", "content": "", "metadata": { "reasoning": "hm", "tool_calls": [
@@ -464,7 +410,7 @@ async fn a_conversation_of_another_provider_goes_on_here() {
     ];
     let messages = messages.map(|message| Message::from_json(message).unwrap());
     let session = plain_session(&messages).await.unwrap();
-    let response = send(&core(), &session, &server.config(json!({}))).await;
+    let response = send(&core(), &session, &config_with(&server, json!({}))).await;
     response.session.verify().unwrap();
     let expected = json!([
         { "type": "message", "role": "user", "content": [
@@ -477,5 +423,5 @@ async fn a_conversation_of_another_provider_goes_on_here() {
         { "type": "function_call_output", "call_id": "call_3", "output": "y" },
         { "type": "message", "role": "user", "content": "and?" },
     ]);
-    assert_eq!(server.asked(0)["input"], expected);
+    assert_eq!(asked(&server, 0)["input"], expected);
 }
