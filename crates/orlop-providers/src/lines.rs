@@ -146,34 +146,17 @@ fn event(data: &str) -> SseEvent<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::testing::{self, cut};
     use expect_test::{Expect, expect};
     use proptest::prelude::*;
 
-    /// The lines of `chunks`, errors as `!message`.
+    /// The lines of `chunks`, as text.
     fn read<'a>(chunks: impl IntoIterator<Item = &'a [u8]>, max_line: usize) -> Vec<String> {
-        let mut parser = LineParser::with_max_line(max_line);
-        let mut seen = Vec::new();
-        for chunk in chunks {
-            parser.push(chunk);
-            loop {
-                match parser.next_line() {
-                    Ok(Some(line)) => seen.push(format!("{line:?}")),
-                    Ok(None) => break,
-                    Err(error) => {
-                        seen.push(format!("!{}", error.message()));
-                        return seen;
-                    }
-                }
-            }
-        }
-        seen.extend(parser.last_line().map(|line| format!("end {line:?}")));
-        seen
+        testing::framed(LineParser::with_max_line(max_line), chunks)
     }
 
     fn check(input: impl AsRef<[u8]>, expected: Expect) {
-        let whole = read([input.as_ref()], MAX_EVENT);
-        assert_eq!(read(input.as_ref().chunks(1), MAX_EVENT), whole, "byte by byte");
-        expected.assert_eq(&whole.join("\n"));
+        testing::check_framed::<LineParser>(input, expected);
     }
 
     #[test]
@@ -243,15 +226,6 @@ mod tests {
             assert_eq!(parser.next_line().unwrap(), None);
         }
         assert!(parser.buffer.len() < 20, "{}", parser.buffer.len());
-    }
-
-    /// `bytes` cut at `cuts`, each taken modulo the length.
-    fn cut<'a>(bytes: &'a [u8], cuts: &[usize]) -> Vec<&'a [u8]> {
-        let mut ends: Vec<usize> = cuts.iter().map(|at| at % (bytes.len() + 1)).collect();
-        ends.push(bytes.len());
-        ends.sort_unstable();
-        let mut start = 0;
-        ends.into_iter().map(|end| &bytes[std::mem::replace(&mut start, end)..end]).collect()
     }
 
     /// Text that is likely to meet every rule of the format.

@@ -316,42 +316,17 @@ pub(crate) fn text(bytes: &[u8]) -> Result<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::testing::{self, cut};
     use expect_test::{Expect, expect};
     use proptest::prelude::*;
 
-    /// The events of `chunks`, one a line: `event|data`, errors as `!message`.
+    /// The events of `chunks`, as text.
     fn read<'a>(chunks: impl IntoIterator<Item = &'a [u8]>, max_event: usize) -> Vec<String> {
-        fn line(event: SseEvent<'_>) -> String {
-            match event.event {
-                Some(name) => format!("{name}|{:?}", event.data),
-                None => format!("{:?}", event.data),
-            }
-        }
-        let mut parser = SseParser::with_max_event(max_event);
-        let mut seen = Vec::new();
-        for chunk in chunks {
-            parser.push(chunk);
-            loop {
-                match parser.next_event() {
-                    Ok(Some(event)) => seen.push(line(event)),
-                    Ok(None) => break,
-                    Err(error) => {
-                        seen.push(format!("!{}", error.message()));
-                        return seen;
-                    }
-                }
-            }
-        }
-        if let Ok(Some(event)) = parser.finish() {
-            seen.push(format!("end {}", line(event)));
-        }
-        seen
+        testing::framed(SseParser::with_max_event(max_event), chunks)
     }
 
     fn check(input: impl AsRef<[u8]>, expected: Expect) {
-        let whole = read([input.as_ref()], MAX_EVENT);
-        assert_eq!(read(input.as_ref().chunks(1), MAX_EVENT), whole, "byte by byte");
-        expected.assert_eq(&whole.join("\n"));
+        testing::check_framed::<SseParser>(input, expected);
     }
 
     #[test]
@@ -463,15 +438,6 @@ mod tests {
             Just("\n\n"),
         ];
         proptest::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat().into_bytes())
-    }
-
-    /// `bytes` cut at `cuts`, each taken modulo the length.
-    fn cut<'a>(bytes: &'a [u8], cuts: &[usize]) -> Vec<&'a [u8]> {
-        let mut ends: Vec<usize> = cuts.iter().map(|at| at % (bytes.len() + 1)).collect();
-        ends.push(bytes.len());
-        ends.sort_unstable();
-        let mut start = 0;
-        ends.into_iter().map(|end| &bytes[std::mem::replace(&mut start, end)..end]).collect()
     }
 
     proptest! {

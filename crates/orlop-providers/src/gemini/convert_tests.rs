@@ -3,21 +3,15 @@
 use super::*;
 use crate::gemini::from_native::from_native;
 use crate::gemini::history::arrange;
+use crate::wire::testing::{self, messages};
 use expect_test::{Expect, expect};
 
-fn messages(messages: Value) -> Vec<Message> {
-    let messages = messages.as_array().unwrap().iter().cloned();
-    messages.map(|message| Message::from_json(message).unwrap()).collect()
-}
-
-fn check_to(all: Value, expected: Expect) {
-    let items = to_native(&messages(all));
-    expected
-        .assert_eq(&items.iter().map(|item| format!("{item:?}")).collect::<Vec<_>>().join("\n"));
+fn check_to(messages: Value, expected: Expect) {
+    testing::check_to(to_native, messages, expected);
 }
 
 fn check_from(items: Value, expected: Expect) {
-    crate::wire::testing::check_from(from_native, items, expected);
+    testing::check_from(from_native, items, expected);
 }
 
 #[test]

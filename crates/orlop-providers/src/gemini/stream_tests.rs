@@ -1,17 +1,9 @@
 //! Streams as servers send them, and as connections break them.
 
 use super::*;
-use crate::wire::Step;
-use crate::wire::testing::{self};
+use crate::wire::testing;
 use expect_test::{Expect, expect};
-use futures::executor::block_on;
-use futures::{StreamExt, stream};
-use orlop_types::Error;
 use proptest::prelude::*;
-
-fn steps(chunks: Vec<Result<Bytes>>) -> String {
-    testing::steps::<ContentReader>(chunks)
-}
 
 fn check(body: &str, expected: Expect) {
     testing::check::<ContentReader>(body, expected);
@@ -84,17 +76,16 @@ fn an_error_in_a_data_line_ends_the_stream() {
 
 #[test]
 fn a_break_matters_only_before_the_reason_to_stop() {
-    let text = |text: &'static str| Ok(Bytes::from_static(text.as_bytes()));
-    let broken = || Err(Error::provider("the answer ended early"));
-    let open = "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"a\"}]}}]}\n\n";
-    let stop = "data: {\"candidates\":[{\"finishReason\":\"STOP\"}]}\n\n";
-    expect![[r#"
-        {"role":"assistant","content":"a"}
-        provider: the answer ended early (retryable false)"#]]
-    .assert_eq(&steps(vec![text(open), broken()]));
-    expect![[r#"
-        {"role":"assistant","content":"a"}
-        final {"parts":[{"text":"a"}],"role":"model"} + {"finish_reason": String("stop"), "native_finish_reason": String("STOP")}"#]].assert_eq(&steps(vec![text(open), text(stop), broken()]));
+    testing::check_break::<ContentReader>(
+        "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"a\"}]}}]}\n\n",
+        "data: {\"candidates\":[{\"finishReason\":\"STOP\"}]}\n\n",
+        expect![[r#"
+            {"role":"assistant","content":"a"}
+            provider: the answer ended early (retryable false)"#]],
+        expect![[r#"
+            {"role":"assistant","content":"a"}
+            final {"parts":[{"text":"a"}],"role":"model"} + {"finish_reason": String("stop"), "native_finish_reason": String("STOP")}"#]],
+    );
 }
 
 proptest! {
@@ -126,17 +117,10 @@ proptest! {
             }
         }
         let body: String = chunks.iter().map(|chunk| format!("data: {chunk}\n\n")).collect();
-        let body = Bytes::from(body + "data: [DONE]\n\n");
-        let steps = block_on(events(stream::iter([Ok(body)])).collect::<Vec<_>>());
-        let mut seen = String::new();
-        for step in &steps {
-            match step {
-                Ok(Step::Partial(partial)) => seen.push_str(&format!("{partial:?}\n")),
-                Ok(Step::Final(items)) => {
-                    prop_assert_eq!(&items[0], &std::mem::take(&mut assembler).finish().unwrap())
-                }
-                Err(_) => prop_assert!(broken || chunks.is_empty()),
-            }
+        let (seen, end) = testing::shown::<ContentReader>(body + "data: [DONE]\n\n");
+        match end {
+            Ok(items) => prop_assert_eq!(&items[0], &assembler.finish().unwrap()),
+            Err(_) => prop_assert!(broken || chunks.is_empty()),
         }
         prop_assert_eq!(seen, expected);
     }

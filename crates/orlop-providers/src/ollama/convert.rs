@@ -164,30 +164,16 @@ fn message(item: &NativeItem, open: &mut Open) -> Option<Message> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::testing::{self, messages};
     use expect_test::{Expect, expect};
     use serde_json::json;
 
-    fn messages(list: Value) -> Vec<Message> {
-        let list = list.as_array().cloned().unwrap();
-        list.into_iter().map(|message| Message::from_json(message).unwrap()).collect()
+    fn check_to(messages: Value, expected: Expect) {
+        testing::check_to(to_native, messages, expected);
     }
 
-    fn items(list: Value) -> Vec<NativeItem> {
-        list.as_array().unwrap().iter().cloned().map(NativeItem::from).collect()
-    }
-
-    fn check_to(list: Value, expected: Expect) {
-        let seen: Vec<String> =
-            to_native(&messages(list)).iter().map(|item| format!("{item:?}")).collect();
-        expected.assert_eq(&seen.join("\n"));
-    }
-
-    fn check_from(list: Value, expected: Expect) {
-        let seen: Vec<String> = from_native(&items(list))
-            .into_iter()
-            .map(|(message, positions)| format!("{positions:?} {}", message.to_json()))
-            .collect();
-        expected.assert_eq(&seen.join("\n"));
+    fn check_from(items: Value, expected: Expect) {
+        testing::check_from(from_native, items, expected);
     }
 
     /// There and back gives the same, and the same again.

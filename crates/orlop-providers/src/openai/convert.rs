@@ -207,16 +207,15 @@ fn reasoning(item: &NativeItem) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::testing;
     use expect_test::{Expect, expect};
 
     fn check_to(message: Value, expected: Expect) {
-        let items = to_native(&[Message::from_json(message).unwrap()]);
-        assert_eq!(items.len(), 1);
-        expected.assert_eq(&format!("{:?}", items[0]));
+        testing::check_to(to_native, json!([message]), expected);
     }
 
     fn check_from(items: Value, expected: Expect) {
-        crate::wire::testing::check_from(from_native, items, expected);
+        testing::check_from(from_native, items, expected);
     }
 
     #[test]

@@ -62,17 +62,9 @@ impl Reader for ChatReader {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::Step;
-    use crate::wire::testing::{self};
+    use crate::wire::testing;
     use expect_test::{Expect, expect};
-    use futures::executor::block_on;
-    use futures::{StreamExt, stream};
-    use orlop_types::Error;
     use proptest::prelude::*;
-
-    fn steps(chunks: Vec<Result<Bytes>>) -> String {
-        testing::steps::<ChatReader>(chunks)
-    }
 
     fn check(body: &str, expected: Expect) {
         testing::check::<ChatReader>(body, expected);
@@ -196,18 +188,16 @@ data: [DONE]
 
     #[test]
     fn a_break_matters_only_before_the_finish_reason() {
-        let text = |text: &'static str| Ok(Bytes::from_static(text.as_bytes()));
-        let broken = || Err(Error::provider("the answer ended early"));
-        let open = "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n";
-        let stop = "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
-        expect![[r#"
-            {"role":"assistant","content":"a"}
-            provider: the answer ended early (retryable false)"#]]
-        .assert_eq(&steps(vec![text(open), broken()]));
-        expect![[r#"
-            {"role":"assistant","content":"a"}
-            final {"role":"assistant","content":"a"} + {"finish_reason": String("stop")}"#]]
-        .assert_eq(&steps(vec![text(open), text(stop), broken()]));
+        testing::check_break::<ChatReader>(
+            "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n",
+            "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n",
+            expect![[r#"
+                {"role":"assistant","content":"a"}
+                provider: the answer ended early (retryable false)"#]],
+            expect![[r#"
+                {"role":"assistant","content":"a"}
+                final {"role":"assistant","content":"a"} + {"finish_reason": String("stop")}"#]],
+        );
     }
 
     proptest! {
@@ -238,17 +228,10 @@ data: [DONE]
                 }
             }
             let body: String = chunks.iter().map(|chunk| format!("data: {chunk}\n\n")).collect();
-            let body = Bytes::from(body + "data: [DONE]\n\n");
-            let steps = block_on(events(stream::iter([Ok(body)])).collect::<Vec<_>>());
-            let mut seen = String::new();
-            for step in &steps {
-                match step {
-                    Ok(Step::Partial(partial)) => seen.push_str(&format!("{partial:?}\n")),
-                    Ok(Step::Final(items)) => {
-                        prop_assert_eq!(&items[0], &std::mem::take(&mut assembler).finish().unwrap().item)
-                    }
-                    Err(_) => prop_assert!(broken || chunks.is_empty()),
-                }
+            let (seen, end) = testing::shown::<ChatReader>(body + "data: [DONE]\n\n");
+            match end {
+                Ok(items) => prop_assert_eq!(&items[0], &assembler.finish().unwrap().item),
+                Err(_) => prop_assert!(broken || chunks.is_empty()),
             }
             prop_assert_eq!(seen, expected);
         }

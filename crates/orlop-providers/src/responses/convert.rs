@@ -305,20 +305,15 @@ pub(super) fn shown(items: &[NativeItem]) -> Partial {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::testing::{self, messages};
     use expect_test::{Expect, expect};
 
-    fn message(value: Value) -> Message {
-        Message::from_json(value).unwrap()
-    }
-
-    fn check_to(value: Value, expected: Expect) {
-        let items = to_native(&[message(value)]);
-        let seen: Vec<String> = items.iter().map(|item| format!("{item:?}")).collect();
-        expected.assert_eq(&seen.join("\n"));
+    fn check_to(message: Value, expected: Expect) {
+        testing::check_to(to_native, json!([message]), expected);
     }
 
     fn check_from(items: Value, expected: Expect) {
-        crate::wire::testing::check_from(from_native, items, expected);
+        testing::check_from(from_native, items, expected);
     }
 
     #[test]
@@ -382,7 +377,7 @@ mod tests {
             ]],
         );
         for original in [said, drawn] {
-            let back = from_native(&to_native(&[message(original.clone())]));
+            let back = from_native(&to_native(&messages(json!([original]))));
             assert_eq!(back[0].0.to_json(), original);
         }
     }
@@ -502,7 +497,7 @@ mod tests {
 
     #[test]
     fn a_conversation_comes_back_as_it_was() {
-        let messages: Vec<Message> = [
+        let messages = messages(Value::from(vec![
             json!({"role": "system", "content": "be brief", "metadata": {}}),
             json!({"role": "user", "content": "see", "metadata": {},
                 "multipartContent": [{"type": "input_image", "image_url": "u"}]}),
@@ -516,10 +511,7 @@ mod tests {
                 "tool_result": {"type": "tool_result", "text": "1"}}),
             json!({"role": "tool", "content": "2", "metadata": {"tool_call_id": "b"}}),
             json!({"role": "assistant", "content": "", "metadata": {"reasoning": "only"}}),
-        ]
-        .into_iter()
-        .map(message)
-        .collect();
+        ]));
         let items = to_native(&messages);
         let (back, positions): (Vec<Message>, Vec<Vec<usize>>) =
             from_native(&items).into_iter().unzip();

@@ -116,11 +116,8 @@ impl ResponsesReader {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::Step;
     use crate::wire::testing::{self, body_of};
     use expect_test::{Expect, expect};
-    use futures::executor::block_on;
-    use futures::{StreamExt, stream};
     use proptest::prelude::*;
 
     /// Each line is the data of one event.
@@ -378,17 +375,8 @@ mod tests {
             let end = r#"{"type":"response.completed","response":{}}"#;
             assembler.finish_with(&Response::default(), "").unwrap();
             let body = body_of(&format!("{}\n{end}", lines.join("\n")));
-            let steps = block_on(events(stream::iter([Ok(Bytes::from(body))])).collect::<Vec<_>>());
-            let mut seen = String::new();
-            for step in steps {
-                match step {
-                    Ok(Step::Partial(partial)) => seen.push_str(&format!("{partial:?}\n")),
-                    Ok(Step::Final(items)) => {
-                        prop_assert_eq!(items, std::mem::take(&mut assembler).finish());
-                    }
-                    Err(error) => prop_assert!(false, "{}", error),
-                }
-            }
+            let (seen, end) = testing::shown::<ResponsesReader>(body);
+            prop_assert_eq!(end.unwrap(), assembler.finish());
             prop_assert_eq!(seen, expected);
         }
 

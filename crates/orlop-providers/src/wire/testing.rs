@@ -1,13 +1,62 @@
-//! What the tests of all wires have in common: streams and items as text to compare.
+//! What the tests of all wires have in common: events, streams and items as text to compare.
 
 use super::{Reader, Step, events};
 use crate::secret::Secret;
+use crate::sse::{Framing, SseEvent};
 use bytes::Bytes;
 use expect_test::Expect;
 use futures::executor::block_on;
 use futures::{StreamExt, stream};
-use orlop_types::{Message, NativeItem, Result, Value};
+use orlop_types::{Error, Message, NativeItem, Result, Value};
 use proptest::prelude::*;
+
+/// The events of `chunks`, one a line: `event|data`, errors as `!message`, and `end` before what
+/// only the end completes.
+pub(crate) fn framed<'a>(
+    mut parser: impl Framing,
+    chunks: impl IntoIterator<Item = &'a [u8]>,
+) -> Vec<String> {
+    fn line(event: SseEvent<'_>) -> String {
+        match event.event {
+            Some(name) => format!("{name}|{:?}", event.data),
+            None => format!("{:?}", event.data),
+        }
+    }
+    let mut seen = Vec::new();
+    for chunk in chunks {
+        parser.push(chunk);
+        loop {
+            match parser.next_event() {
+                Ok(Some(event)) => seen.push(line(event)),
+                Ok(None) => break,
+                Err(error) => {
+                    seen.push(format!("!{}", error.message()));
+                    return seen;
+                }
+            }
+        }
+    }
+    if let Ok(Some(event)) = parser.finish() {
+        seen.push(format!("end {}", line(event)));
+    }
+    seen
+}
+
+/// Checks the events of an input, read at once and byte by byte.
+pub(crate) fn check_framed<F: Framing + Default>(input: impl AsRef<[u8]>, expected: Expect) {
+    let whole = framed(F::default(), [input.as_ref()]);
+    assert_eq!(framed(F::default(), input.as_ref().chunks(1)), whole, "byte by byte");
+    expected.assert_eq(&whole.join("\n"));
+}
+
+/// `bytes` cut at `cuts`, each taken modulo the length.
+pub(crate) fn cut<'a>(bytes: &'a [u8], cuts: &[usize]) -> Vec<&'a [u8]> {
+    let mut ends: Vec<usize> = cuts.iter().map(|at| at % (bytes.len() + 1)).collect();
+    ends.push(bytes.len());
+    ends.sort_unstable();
+    let mut start = 0;
+    ends.into_iter().map(|end| &bytes[std::mem::replace(&mut start, end)..end]).collect()
+}
 
 fn render(step: &Result<Step>) -> String {
     match step {
@@ -38,6 +87,28 @@ pub(crate) fn check<R: Reader>(body: &str, expected: Expect) {
     let bytes = body.as_bytes().chunks(1).map(|byte| Ok(Bytes::copy_from_slice(byte)));
     assert_eq!(steps::<R>(bytes.collect()), whole, "byte by byte");
     expected.assert_eq(&whole);
+}
+
+/// Checks what a connection that breaks leaves of an answer: behind `open`, and behind `stop`.
+pub(crate) fn check_break<R: Reader>(open: &str, stop: &str, early: Expect, late: Expect) {
+    let text = |text: &str| Ok(Bytes::copy_from_slice(text.as_bytes()));
+    let broken = || Err(Error::provider("the answer ended early"));
+    early.assert_eq(&steps::<R>(vec![text(open), broken()]));
+    late.assert_eq(&steps::<R>(vec![text(open), text(stop), broken()]));
+}
+
+/// The fragments that a body shows, one a line, and what it ends in.
+pub(crate) fn shown<R: Reader>(body: String) -> (String, Result<Vec<NativeItem>>) {
+    let steps = events::<R, _>(stream::iter([Ok(Bytes::from(body))]));
+    let mut seen = String::new();
+    for step in block_on(steps.collect::<Vec<_>>()) {
+        match step {
+            Ok(Step::Partial(partial)) => seen.push_str(&format!("{partial:?}\n")),
+            Ok(Step::Final(items)) => return (seen, Ok(items)),
+            Err(error) => return (seen, Err(error)),
+        }
+    }
+    panic!("an answer ends in items or an error: {seen}");
 }
 
 /// Events of which each line is the data.
@@ -73,14 +144,33 @@ pub(crate) fn ends_once<R: Reader>(
     Ok(())
 }
 
+/// The messages of a list.
+pub(crate) fn messages(list: Value) -> Vec<Message> {
+    let list = list.as_array().unwrap().iter().cloned();
+    list.map(|message| Message::from_json(message).unwrap()).collect()
+}
+
+/// The items of a list.
+pub(crate) fn items(list: Value) -> Vec<NativeItem> {
+    list.as_array().unwrap().iter().cloned().map(NativeItem::from).collect()
+}
+
+/// Checks the items that a list of messages amounts to.
+pub(crate) fn check_to(
+    to_native: fn(&[Message]) -> Vec<NativeItem>,
+    list: Value,
+    expected: Expect,
+) {
+    let seen = to_native(&messages(list));
+    expected.assert_eq(&seen.iter().map(|it| format!("{it:?}")).collect::<Vec<_>>().join("\n"));
+}
+
 /// [`Wire::from_native`](super::Wire::from_native) of a wire.
 type FromNative = fn(&[NativeItem]) -> Vec<(Message, Vec<usize>)>;
 
-/// Checks the messages that items amount to, with their positions.
-pub(crate) fn check_from(from_native: FromNative, items: Value, expected: Expect) {
-    let items: Vec<NativeItem> =
-        items.as_array().unwrap().iter().cloned().map(NativeItem::from).collect();
-    let seen: Vec<String> = from_native(&items)
+/// Checks the messages that a list of items amounts to, with their positions.
+pub(crate) fn check_from(from_native: FromNative, list: Value, expected: Expect) {
+    let seen: Vec<String> = from_native(&items(list))
         .into_iter()
         .map(|(message, positions)| format!("{positions:?} {}", message.to_json()))
         .collect();
