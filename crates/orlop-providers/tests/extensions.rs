@@ -132,6 +132,50 @@ async fn a_server_that_refuses_the_key_is_asked_without() {
     assert_eq!(sent_key(&server), Value::Null);
 }
 
+#[tokio::test] // M-06
+async fn a_server_that_refuses_the_key_is_not_sent_it_again() {
+    let (refusing, taking) =
+        (MockModel::strict().await.unwrap(), MockModel::strict().await.unwrap());
+    refusing.otherwise(|request| match request.json().get("prompt_cache_key") {
+        Some(_) => {
+            Reply::status(400).json(json!({ "error": "unknown field prompt_cache_key" })).any()
+        }
+        None => Reply::text(["yes"]).any(),
+    });
+    taking.otherwise(|_| Reply::text(["yes"]));
+    let core = core();
+    let (session, _) =
+        run(&core, &hi().await, &config_for(&taking, json!({})), lifecycle::REQUEST_PREPARE).await;
+    for _ in 0..2 {
+        for server in [&refusing, &taking] {
+            let config = config_for(server, json!({}));
+            core.send_request(&session, &config, RequestOptions::default()).await.unwrap();
+            let events = core.send_request_stream(&session, &config, RequestOptions::default());
+            assert!(events.collect::<Vec<_>>().await.iter().all(Result::is_ok));
+        }
+    }
+    let keys = |server: &MockModel| -> Vec<bool> {
+        let requests = server.requests();
+        requests.iter().map(|it| it.json().get("prompt_cache_key").is_some()).collect()
+    };
+    assert_eq!(keys(&refusing), [true, false, false, false, false], "one refusal, four answers");
+    assert_eq!(keys(&taking), [true; 4], "another server gets it as before");
+}
+
+#[tokio::test] // M-06
+async fn a_refusal_for_another_reason_is_not_remembered() {
+    let server = MockModel::start().await.unwrap();
+    let words = json!({ "error": "too long: {\"prompt_cache_key\":...}" });
+    server.reply(Reply::status(400).json(words.clone())).reply(Reply::status(400).json(words));
+    server.otherwise(|_| Reply::text(["yes"]));
+    let (core, config) = (core(), config_for(&server, json!({})));
+    let (session, _) = run(&core, &hi().await, &config, lifecycle::REQUEST_PREPARE).await;
+    core.send_request(&session, &config, RequestOptions::default()).await.unwrap_err();
+    assert_eq!(sent_key(&server), Value::Null, "it was asked without");
+    core.send_request(&session, &config, RequestOptions::default()).await.unwrap();
+    assert_eq!(sent_key(&server), key_of(&session), "which was not the reason");
+}
+
 #[tokio::test] // C-26, C-30, C-36
 async fn extensions_work_where_they_belong() {
     let server = echo().await;

@@ -9,7 +9,7 @@ use crate::wire::{self, HttpProvider, Whole, Wire, with_own_calls, with_own_head
 use bytes::Bytes;
 use orlop_core::hooks::ModelRequest;
 use orlop_core::interop::{Interop, calls, schemas};
-use orlop_core::{Config, Context, Error, Manifest, Map, Message, NativeItem, Result, Value};
+use orlop_core::{Config, Context, Manifest, Map, Message, NativeItem, Result, Value};
 use serde_json::json;
 
 /// The plugin's name, as `provider` in a configuration says it.
@@ -77,6 +77,7 @@ impl Wire for Chat {
     const NAME: &'static str = NAME;
     const FORMAT: &'static str = "openai.chat";
     const BASE_URL: &'static str = "https://api.openai.com/v1";
+    const OPTIONAL: &'static [&'static str] = &[PROMPT_CACHE_KEY];
     const TAGS: &'static [&'static str] = &["chat", "streaming", "tools", "images"];
     type Reader = ChatReader;
 
@@ -118,15 +119,6 @@ impl Wire for Chat {
         let config = &input.state.config;
         let call = Call::post(wire::base_url::<Self>(config), "chat/completions", body(input, cx))?;
         authorised(if input.stream { call.accept_events() } else { call }, config)
-    }
-
-    /// A server that knows no such key may refuse it, and can answer without.
-    fn instead(input: &ModelRequest, cx: &Context, refusal: &Error) -> Option<Result<Call>> {
-        let is_refused = matches!(refusal.provider_status(), Some(400 | 422))
-            && refusal.provider_body().is_some_and(|body| body.contains(PROMPT_CACHE_KEY));
-        let mut input = input.clone();
-        let held = input.state.request.shift_remove(PROMPT_CACHE_KEY);
-        held.filter(|_| is_refused).map(|_| Self::call(&input, cx))
     }
 
     fn models_call(config: &Config) -> Result<Call> {

@@ -13,6 +13,7 @@ pub mod models;
 pub mod options;
 pub mod parts;
 mod provider;
+mod refused;
 mod running;
 mod stream;
 #[cfg(test)]
@@ -43,6 +44,9 @@ pub trait Wire: Send + Sync + 'static {
     /// Fields of the request that are groups of settings: `extra_body` adds to them, setting by
     /// setting, where it would replace any other field.
     const GROUPS: &'static [&'static str] = &[];
+    /// Fields of the request that some servers refuse, and can answer without. A server that names
+    /// one in a refusal is asked again without it, and is not sent it any more.
+    const OPTIONAL: &'static [&'static str] = &[];
     /// What every model behind this API can do, as far as the API is concerned.
     const TAGS: &'static [&'static str];
     /// Reads a streamed answer.

@@ -1,5 +1,6 @@
 //! The provider plugin of a wire.
 
+use super::refused::Refused;
 use super::stream::{send, sent};
 use super::{Guarded, Running, Whole, Wire};
 use crate::catalogue;
@@ -24,12 +25,18 @@ use std::time::Duration;
 pub struct HttpProvider<W> {
     http: HttpClient,
     running: Running,
+    refused: Refused,
     wire: PhantomData<fn() -> W>,
 }
 
 impl<W> Clone for HttpProvider<W> {
     fn clone(&self) -> Self {
-        Self { http: self.http.clone(), running: self.running.clone(), wire: PhantomData }
+        Self {
+            http: self.http.clone(),
+            running: self.running.clone(),
+            refused: self.refused.clone(),
+            wire: PhantomData,
+        }
     }
 }
 
@@ -42,7 +49,7 @@ impl<W> Default for HttpProvider<W> {
 impl<W> HttpProvider<W> {
     /// The provider on this client.
     pub fn new(http: HttpClient) -> Self {
-        Self { http, running: Running::default(), wire: PhantomData }
+        Self { http, running: Running::default(), refused: Refused::default(), wire: PhantomData }
     }
 }
 
@@ -194,10 +201,12 @@ impl<W: Wire> Provider for HttpProvider<W> {
     ) -> Answer<'a, Option<ModelAnswer>> {
         Answer::later(async move {
             let entered = self.running.enter(input.request_id.as_ref());
+            let input = &self.refused.spared::<W>(input.clone());
             let call = W::call(input, cx)?;
             let http = self.http.clone().with_settings(waits(&input.state.config, &self.http));
             let answer = async {
-                let text = send::<W>(&http, &call, input, cx, |_| ()).await?.text().await?;
+                let text =
+                    send::<W>(&http, &self.refused, &call, input, cx, |_| ()).await?.text().await?;
                 W::whole(&text).map_err(|error| call.secret().mask_error(error))
             };
             let answer = answer.map_err(|error| W::explained(error, model_of(input)));
@@ -217,7 +226,7 @@ impl<W: Wire> Provider for HttpProvider<W> {
     ) -> Option<BoxStream<'static, Result<Chunk>>> {
         let entered = self.running.enter(input.request_id.as_ref());
         let http = self.http.clone().with_settings(waits(&input.state.config, &self.http));
-        let chunks = sent::<W>(http, input.clone(), cx.clone());
+        let chunks = sent::<W>(http, self.refused.clone(), input.clone(), cx.clone());
         let model = model_of(input).to_owned();
         let chunks = chunks.map(move |chunk| chunk.map_err(|error| W::explained(error, &model)));
         Some(Guarded::stream(chunks.boxed(), entered))

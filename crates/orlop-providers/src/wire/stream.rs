@@ -1,5 +1,6 @@
 //! A streamed answer: bytes in, fragments to show and finished items out.
 
+use super::refused::{Refused, refused_field};
 use super::{Meaning, Reader, Step, Whole, Wire, failure};
 use crate::http::{Answer, Call, HttpClient, Retry};
 use crate::secret::Secret;
@@ -54,16 +55,18 @@ pub fn steps<W: Wire>(
 /// A request on its way: tells of each try that failed, then gives the chunks of the answer.
 pub(super) fn sent<W: Wire>(
     http: HttpClient,
+    refused: Refused,
     input: ModelRequest,
     cx: HookContext,
 ) -> impl Stream<Item = Result<Chunk>> + Send {
+    let input = refused.spared::<W>(input);
     let call = W::call(&input, &cx);
     let (retries, told) = mpsc::unbounded();
     let answer = async move {
         let call = call?;
         // Nobody listens any more when the request was dropped.
         let tell = |retry| drop(retries.unbounded_send(retry));
-        let answer = send::<W>(&http, &call, &input, &cx, tell).await?;
+        let answer = send::<W>(&http, &refused, &call, &input, &cx, tell).await?;
         let steps = steps::<W>(answer, call.secret().clone());
         Ok::<_, Error>(steps.map(move |step| match step? {
             Step::Final(items) => Ok(Chunk::finals(W::settle(items, &input))),
@@ -73,9 +76,11 @@ pub(super) fn sent<W: Wire>(
     Sent { told: Some(told), phase: Phase::Sending(Box::pin(answer)) }
 }
 
-/// Sends the request; once, if the server refuses it, what the wire sends in its place.
+/// Sends the request; once, if the server refuses it, what the wire sends in its place: the same
+/// without the field that the server does not take, or something else.
 pub(super) async fn send<W: Wire>(
     http: &HttpClient,
+    refused: &Refused,
     call: &Call,
     input: &ModelRequest,
     cx: &HookContext,
@@ -85,6 +90,13 @@ pub(super) async fn send<W: Wire>(
         Ok(answer) => return Ok(answer),
         Err(error) => error,
     };
+    if let Some(field) = refused_field::<W>(input, &refusal) {
+        let mut without = input.clone();
+        without.state.request.shift_remove(field);
+        let answer = http.send_telling(&W::call(&without, cx)?, &tell).await?;
+        refused.remember::<W>(input, field);
+        return Ok(answer);
+    }
     match W::instead(input, cx, &refusal) {
         Some(call) => http.send_telling(&call?, &tell).await,
         None => Err(refusal),
