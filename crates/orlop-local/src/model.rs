@@ -9,7 +9,7 @@ use orlop_types::{Error, Result};
 use crate::chat::{self, Completion, Grammars, Piece, Request, Template};
 use crate::gguf::Gguf;
 use crate::lanes;
-use crate::llama::{Cache, Caches, Llama};
+use crate::llama::{Cache, Caches, Llama, Measures};
 use crate::tokenizer::Tokenizer;
 
 /// How a model is run.
@@ -27,6 +27,13 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self { threads: None, context: None, cache_bytes: 256 << 20 }
+    }
+}
+
+impl Options {
+    /// The most tokens of a conversation with a model that was trained for so many.
+    fn context_within(&self, trained: usize) -> usize {
+        self.context.unwrap_or(CONTEXT).min(trained)
     }
 }
 
@@ -54,14 +61,15 @@ impl Model {
 
     /// Opens a GGUF file and runs it in this way.
     pub fn open_with(path: &Path, options: &Options) -> Result<Self> {
-        Self::load(path, options).map_err(|error| {
-            let named = error.message().contains(&*path.to_string_lossy());
-            let message = match named {
-                true => error.message().to_owned(),
-                false => format!("{} cannot be used: {}", path.display(), error.message()),
-            };
-            Error::new(error.class(), message).with_retryable(false)
-        })
+        Self::load(path, options).map_err(|error| unusable(path, &error))
+    }
+
+    /// The most tokens of a conversation with this GGUF file run in this way. Reads its header
+    /// only; a file that cannot be run is an error.
+    pub fn context_of(path: &Path, options: &Options) -> Result<usize> {
+        let measured = Gguf::open(path).and_then(|file| Measures::read(&file.metadata));
+        let measures = measured.map_err(|error| unusable(path, &error))?;
+        Ok(options.context_within(measures.context))
     }
 
     fn load(path: &Path, options: &Options) -> Result<Self> {
@@ -70,8 +78,7 @@ impl Model {
         let source = file.metadata.text("tokenizer.chat_template")?;
         let template = Template::new(source, &tokenizer)?;
         let llama = Llama::read(file, tokenizer.count())?;
-        let trained = llama.measures().context;
-        let context = options.context.unwrap_or(CONTEXT).min(trained);
+        let context = options.context_within(llama.measures().context);
         if context < 2 {
             return Err(Error::bad_argument("`context` has to be at least 2"));
         }
@@ -120,4 +127,14 @@ impl Model {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         self.llama.read_tokens(tokens, cache, self.threads, last)
     }
+}
+
+/// The error with the file named in it.
+fn unusable(path: &Path, error: &Error) -> Error {
+    let named = error.message().contains(&*path.to_string_lossy());
+    let message = match named {
+        true => error.message().to_owned(),
+        false => format!("{} cannot be used: {}", path.display(), error.message()),
+    };
+    Error::new(error.class(), message).with_retryable(false)
 }

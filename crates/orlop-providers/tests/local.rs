@@ -35,8 +35,12 @@ impl Folder {
     }
 
     fn write(&self, name: &str) -> PathBuf {
+        self.write_model(name, TinyModel::default())
+    }
+
+    fn write_model(&self, name: &str, model: TinyModel) -> PathBuf {
         let path = self.0.join(name);
-        std::fs::write(&path, TinyModel::default().bytes().0).unwrap();
+        std::fs::write(&path, model.bytes().0).unwrap();
         path
     }
 
@@ -189,6 +193,31 @@ fn models_are_the_files_of_the_folder_and_a_path_is_a_model_as_well() {
         let config = settings(json!({ "model": path }));
         let session = answer(&core, &asked("hello").await, &config).await.unwrap();
         assert_eq!(last(&session)["metadata"]["model"], *path.to_string_lossy());
+    });
+}
+
+#[test]
+fn models_are_listed_with_what_their_files_say() {
+    block_on(async {
+        let folder = Folder::empty();
+        folder.write("small.gguf");
+        folder.write_model("large.gguf", TinyModel { context: 131_072, ..TinyModel::default() });
+        folder
+            .write_model("other.gguf", TinyModel { architecture: "gpt2", ..TinyModel::default() });
+        std::fs::write(folder.0.join("broken.gguf"), "GGUF").unwrap();
+        let listed = async |more: Value| {
+            let models = folder.core().fetch_models(&settings(more)).await.unwrap();
+            models.into_iter().map(|it| Value::Object(it).to_string()).collect::<Vec<_>>()
+        };
+        // What cannot be run is listed, and using it says why it cannot.
+        expect![[r#"
+            {"id":"broken"}
+            {"id":"large","context_window":8192,"tags":["tools","json_schema"]}
+            {"id":"other"}
+            {"id":"small","context_window":1024,"tags":["tools","json_schema"]}"#]]
+        .assert_eq(&listed(json!({})).await.join("\n"));
+        let large = &listed(json!({ "context": 32_768 })).await[1];
+        assert!(large.contains("\"context_window\":32768"), "as a conversation can be: {large}");
     });
 }
 

@@ -1,10 +1,11 @@
-//! `orlop model pull`: the program beside local files and local servers.
+//! `orlop model`: the program beside local files and local servers.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
 
 use common::{Place, finish};
+use orlop_testkit::tiny_model::TinyModel;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -92,6 +93,19 @@ async fn what_cannot_be_brought_is_told() {
     assert_eq!(wrong.code, Some(1));
     assert!(wrong.err.contains("it has 100 bytes, not 98362432"), "{wrong:?}");
     assert!(!place.home().join("models/smollm2.gguf").exists());
+}
+
+#[tokio::test]
+async fn embedded_models_are_listed_with_what_they_can_do() {
+    let place = Place::new("list-local").await;
+    place.write("orlop.toml", "[agents.default]\nprovider = \"local\"\nmodel = \"tiny\"\n");
+    place.write("tiny.gguf", TinyModel::default().bytes().0);
+    place.run(&["model", "pull", "tiny", "--from", "tiny.gguf", "--json"]).await;
+    assert_eq!(
+        place.run(&["model", "list"]).await.ok(),
+        "MODEL  CONTEXT  PRICE  TAGS\n\
+         tiny   1K       -      tools, json_schema\n"
+    );
 }
 
 #[tokio::test]

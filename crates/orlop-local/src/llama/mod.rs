@@ -7,4 +7,5 @@ mod weights;
 
 pub(crate) use cache::{Cache, Caches};
 pub(crate) use forward::BATCH;
+pub(crate) use measures::Measures;
 pub(crate) use weights::Llama;

@@ -1,10 +1,11 @@
 //! The provider plugin `local`.
 
 use super::answer::Job;
-use super::shelf::Shelf;
+use super::shelf::{CAN, Shelf};
 use super::{items, request};
 use crate::openai::convert;
 use crate::wire::{Guarded, Running, with_own_calls};
+use futures::channel::oneshot;
 use futures::stream::{BoxStream, StreamExt};
 use orlop_core::hooks::{
     CancelInput, Chunk, ConfigInput, FromNativeInput, ModelAnswer, ModelRequest, RequestChange,
@@ -12,8 +13,8 @@ use orlop_core::hooks::{
 };
 use orlop_core::interop::{Interop, calls, schemas};
 use orlop_core::{
-    Answer, Config, Context, Manifest, Map, Message, NativeIndices, NativeItem, Plugin, Provider,
-    Result, StateChange, Value,
+    Answer, Config, Context, Error, Manifest, Map, Message, NativeIndices, NativeItem, Plugin,
+    Provider, Result, StateChange, Value,
 };
 use serde_json::json;
 use std::path::PathBuf;
@@ -70,8 +71,8 @@ impl Plugin for LocalModel {
     }
 
     fn get_tags<'a>(&'a self, _: &'a TagsInput, _: &'a Context) -> Answer<'a, Vec<String>> {
-        let tags = ["chat", "streaming", "tools", "json_schema", "local"];
-        Answer::ok(tags.map(str::to_owned).into())
+        let tags = ["chat", "streaming"].into_iter().chain(CAN).chain(["local"]);
+        Answer::ok(tags.map(str::to_owned).collect())
     }
 
     fn get_ui_elements<'a>(&'a self, input: &'a UiInput, _: &'a Context) -> Answer<'a, Vec<Value>> {
@@ -96,8 +97,17 @@ impl Provider for LocalModel {
         }
     }
 
-    fn get_models<'a>(&'a self, _: &'a ConfigInput, _: &'a Context) -> Answer<'a, Vec<Map>> {
-        Answer::ok(self.shelf.models())
+    fn get_models<'a>(&'a self, input: &'a ConfigInput, _: &'a Context) -> Answer<'a, Vec<Map>> {
+        Answer::later(async move {
+            let options = request::options(&input.config)?;
+            let (shelf, (sender, listed)) = (self.shelf.clone(), oneshot::channel());
+            let list = move || drop(sender.send(shelf.models(&options)));
+            let started = std::thread::Builder::new().name("orlop-models".to_owned()).spawn(list);
+            started.map_err(|error| {
+                Error::unavailable(format!("the model files cannot be read: {error}"))
+            })?;
+            listed.await.map_err(|_| Error::internal("reading the model files broke off"))
+        })
     }
 
     fn to_native_messages<'a>(

@@ -14,6 +14,9 @@ const OPEN: usize = 4;
 /// What model files end in.
 const ENDING: &str = "gguf";
 
+/// What every model can do: the grammar of tools and schemas leaves it no other choice.
+pub(super) const CAN: [&str; 2] = ["tools", "json_schema"];
+
 /// A folder of model files; open ones are shared by all requests.
 pub(super) struct Shelf {
     folder: PathBuf,
@@ -74,7 +77,11 @@ impl Shelf {
         let path = Path::new(name);
         let is_path =
             path.components().count() != 1 || path.extension().is_some_and(|it| it == ENDING);
-        if is_path { path.to_owned() } else { self.folder.join(format!("{name}.{ENDING}")) }
+        if is_path { path.to_owned() } else { self.file(name) }
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("{name}.{ENDING}"))
     }
 
     fn missing(&self, name: &str) -> Error {
@@ -106,9 +113,18 @@ impl Shelf {
         names
     }
 
-    /// The models of the folder: mappings with an `id`.
-    pub(super) fn models(&self) -> Vec<Map> {
-        let model = |name: String| Map::from_iter([("id".to_owned(), name.into())]);
+    /// The models of the folder: mappings with an `id`, and for those that can be run with what
+    /// they can do. Takes the time to read all headers: not for async threads.
+    pub(super) fn models(&self, options: &Options) -> Vec<Map> {
+        let model = |name: String| {
+            let context = Model::context_of(&self.file(&name), options);
+            let mut model = Map::from_iter([("id".to_owned(), name.into())]);
+            if let Ok(context) = context {
+                model.insert("context_window".to_owned(), context.into());
+                model.insert("tags".to_owned(), CAN.to_vec().into());
+            }
+            model
+        };
         self.names().into_iter().map(model).collect()
     }
 }
