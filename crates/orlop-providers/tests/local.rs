@@ -164,7 +164,7 @@ fn a_missing_model_says_how_to_get_it() {
         folder.write("other.gguf");
         let error =
             answer(&core, &session, &settings(json!({ "model": "big" }))).await.unwrap_err();
-        expect![[r#"the model "big" is not in FOLDER (there are: other); fetch it with `orlop model pull big` (plugin "local", hook call_api)"#]].assert_eq(&path(&error.to_string()));
+        expect![[r#"the model "big" is not in FOLDER (there are: other); `orlop model pull` knows smollm2; with `orlop model pull big --from FILE` it takes any GGUF file (plugin "local", hook call_api)"#]].assert_eq(&path(&error.to_string()));
         let error = answer(&core, &session, &settings(json!({ "model": "/no/such.gguf" })))
             .await
             .unwrap_err();

@@ -12,6 +12,7 @@ pub mod json;
 pub mod lifecycle;
 pub mod message;
 pub mod native;
+pub mod nearest;
 pub mod seq;
 pub mod session;
 pub mod tool;

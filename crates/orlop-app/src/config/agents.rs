@@ -2,12 +2,12 @@
 
 use super::app_config::AppConfig;
 use super::known;
-use super::nearest::hint;
 use super::placeholder;
 use super::problem::{Problem, ProblemKind};
 use super::resolve::Resolver;
 use super::secrets;
 use super::tree::{Content, Node, Table, below, lay_over, set_by_flag, shortened, table_to_json};
+use orlop_core::types::nearest::hint;
 use orlop_core::{Config, Error, Map, Result, Value};
 
 /// The longest chain of agents that extend each other.

@@ -13,7 +13,6 @@ mod fallback;
 mod flags;
 mod known;
 mod locate;
-mod nearest;
 mod origin;
 mod placeholder;
 mod problem;

@@ -4,10 +4,10 @@
 use super::app_config::AppConfig;
 use super::env::Vars;
 use super::known;
-use super::nearest::hint;
 use super::problem::{Problem, ProblemKind};
 use super::tree::{Content, Node, below};
 use crate::Scope;
+use orlop_core::types::nearest::hint;
 use orlop_core::{Error, Map, Result, Value};
 use std::fmt;
 use std::path::PathBuf;

@@ -3,12 +3,12 @@
 //! It understands the part of JSON Schema that [`Schema`](super::Schema) writes, no more.
 
 use super::env::RuntimeEnv;
-use super::nearest::hint;
 use super::placeholder;
 use super::problem::{Problem, ProblemKind};
 use super::resolve::value_of;
 use super::secrets;
 use super::tree::{Content, Node, Table, below, item, shortened};
+use orlop_core::types::nearest::hint;
 use orlop_core::{Map, Value};
 
 /// The problems of the table at the top of the file.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
+use crate::pull::{KNOWN, catalogue};
 use orlop_core::{Error, Map, Result};
 use orlop_local::{Model, Options};
 
@@ -97,8 +98,16 @@ impl Shelf {
             true => String::new(),
             false => format!(" (there are: {})", known.join(", ")),
         };
+        let remedy = match KNOWN.iter().any(|known| known.name == name) {
+            true => format!("fetch it with `orlop model pull {name}`"),
+            false => format!(
+                "`orlop model pull` knows {}; with `orlop model pull {name} --from FILE` it takes any \
+                 GGUF file",
+                catalogue::names(name, KNOWN)
+            ),
+        };
         Error::not_found(format!(
-            "the model \"{name}\" is not in {}{known}; fetch it with `orlop model pull {name}`",
+            "the model \"{name}\" is not in {}{known}; {remedy}",
             self.folder.display()
         ))
     }

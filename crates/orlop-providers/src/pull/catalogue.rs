@@ -1,6 +1,7 @@
 //! The models that can be brought by name.
 
 use orlop_types::Error;
+use orlop_types::nearest::nearest_first;
 
 /// A model whose sources are known.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,12 +38,16 @@ pub const KNOWN: &[Known] = &[Known {
     ],
 }];
 
+/// The names of these models, the nearest to `name` first, for an error.
+pub(crate) fn names(name: &str, known: &[Known]) -> String {
+    nearest_first(name, known.iter().map(|known| known.name)).join(", ")
+}
+
 /// There is none with this name.
 pub(super) fn unknown(name: &str, known: &[Known]) -> Error {
-    let names: Vec<&str> = known.iter().map(|known| known.name).collect();
     Error::not_found(format!(
         "no model is known as {name:?}; known: {}. Any GGUF file can be taken with --from, and the \
          models of an Ollama server with --provider ollama",
-        names.join(", ")
+        names(name, known)
     ))
 }

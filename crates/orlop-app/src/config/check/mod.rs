@@ -6,7 +6,6 @@ mod sections;
 mod tests;
 
 use super::app_config::AppConfig;
-use super::nearest::hint;
 use super::origin::Origin;
 use super::problem::{ConfigError, Problem, ProblemKind};
 use super::resolve::Resolver;
@@ -14,6 +13,7 @@ use super::schema::Schema;
 use super::sections::is_enabled;
 use super::tree::{Content, Node, Table, below};
 use super::validate::{shown, validate};
+use orlop_core::types::nearest::hint;
 
 impl AppConfig {
     /// Every problem, in the order of the files. Where a file could not be read, only that is

@@ -4,6 +4,7 @@ use super::super::known;
 use super::super::tree::item;
 use super::*;
 use crate::check_id;
+use orlop_core::types::nearest::nearest;
 use std::net::SocketAddr;
 
 impl Check<'_> {
@@ -46,7 +47,7 @@ impl Check<'_> {
                         path,
                         "no shipped plugin has this name",
                     );
-                    let remedy = match super::super::nearest::nearest(name, known) {
+                    let remedy = match nearest(name, known) {
                         Some(nearest) => format!("did you mean \"{nearest}\"?"),
                         None => "add its path".to_owned(),
                     };

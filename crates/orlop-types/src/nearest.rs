@@ -1,9 +1,12 @@
-//! The known name that is nearest to a mistyped one.
+//! The known names that are nearest to a mistyped one, for errors that say what to write instead.
+
+/// Longer names are not compared: nobody mistypes them, and it takes the square of their length.
+const LONGEST: usize = 64;
 
 /// The nearest of `known`, if it is near enough to be what was meant.
-pub(super) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let length = name.chars().count();
-    if length > 64 {
+    if length > LONGEST {
         return None;
     }
     let allowed = (length / 3).max(1);
@@ -16,8 +19,22 @@ pub(super) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) 
     near.min().map(|(.., candidate)| candidate)
 }
 
+/// All of `known`, the nearest first.
+///
+/// ```
+/// use orlop_types::nearest::nearest_first;
+/// assert_eq!(nearest_first("quen3", ["llama3", "qwen3"]), ["qwen3", "llama3"]);
+/// ```
+pub fn nearest_first<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut known: Vec<&str> = known.into_iter().collect();
+    if name.chars().count() <= LONGEST {
+        known.sort_by_cached_key(|candidate| distance(name, candidate));
+    }
+    known
+}
+
 /// A hint to write instead of `name`: the nearest known name, else all of them if they are few.
-pub(super) fn hint<'a>(name: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> String {
+pub fn hint<'a>(name: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> String {
     if let Some(nearest) = nearest(name, known.clone()) {
         return format!("did you mean \"{nearest}\"?");
     }
@@ -73,5 +90,12 @@ mod tests {
         }
         assert_eq!(nearest(&"x".repeat(100_000), known), None);
         assert_eq!(hint("zzz", ["b", "a"]), "known: a, b");
+    }
+
+    #[test]
+    fn all_are_ordered_by_nearness() {
+        let known = ["phi", "smollm3", "smollm2", "llama"];
+        assert_eq!(nearest_first("smolm2", known), ["smollm2", "smollm3", "llama", "phi"]);
+        assert_eq!(nearest_first(&"x".repeat(100_000), known), known);
     }
 }
