@@ -1,8 +1,8 @@
 //! The body of a request, copied together from texts that exist already.
 
 use super::history::{Arranged, arrange};
+use crate::wire::body::fields;
 use bytes::Bytes;
-use orlop_types::native::INTERNAL_METADATA;
 use orlop_types::{Map, NativeItem, Value};
 
 const INSTRUCTIONS: &str = "systemInstruction";
@@ -30,14 +30,12 @@ where
     I::IntoIter: Clone,
 {
     let Arranged { instructions, contents } = arrange(items);
-    let fields = params.iter().filter(|(key, _)| match key.as_str() {
-        "model" | "contents" | INTERNAL_METADATA => false,
-        INSTRUCTIONS => instructions.is_empty(),
-        TOOLS => tools.is_none(),
-        _ => true,
+    let mut head = fields(params, |key| match key {
+        "model" | "contents" => true,
+        INSTRUCTIONS => !instructions.is_empty(),
+        TOOLS => tools.is_some(),
+        _ => false,
     });
-    let mut head: String =
-        fields.map(|(key, value)| format!("{}:{value},", Value::from(key.as_str()))).collect();
     if !instructions.is_empty() {
         head.push_str(&format!("\"{INSTRUCTIONS}\":{{\"parts\":[{instructions}]}},"));
     }

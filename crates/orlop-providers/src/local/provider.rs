@@ -4,7 +4,7 @@ use super::answer::Job;
 use super::shelf::{CAN, Shelf};
 use super::{items, request};
 use crate::openai::convert;
-use crate::wire::{Guarded, Running, with_own_calls};
+use crate::wire::{Guarded, Running, model_setting, placed, with_own_calls};
 use futures::channel::oneshot;
 use futures::stream::{BoxStream, StreamExt};
 use orlop_core::hooks::{
@@ -13,8 +13,8 @@ use orlop_core::hooks::{
 };
 use orlop_core::interop::{Interop, calls, schemas};
 use orlop_core::{
-    Answer, Config, Context, Error, Manifest, Map, Message, NativeIndices, NativeItem, Plugin,
-    Provider, Result, StateChange, Value,
+    Answer, Config, Context, Error, Manifest, Map, Message, NativeItem, Plugin, Provider, Result,
+    StateChange, Value,
 };
 use serde_json::json;
 use std::path::PathBuf;
@@ -76,11 +76,7 @@ impl Plugin for LocalModel {
     }
 
     fn get_ui_elements<'a>(&'a self, input: &'a UiInput, _: &'a Context) -> Answer<'a, Vec<Value>> {
-        let options: Vec<&Value> =
-            input.models.iter().filter_map(|model| model.get("id")).collect();
-        Answer::ok(vec![json!({
-            "ui_type": "config", "key": "model", "label": "Model", "type": "string", "options": options,
-        })])
+        Answer::ok(vec![model_setting(&input.models)])
     }
 }
 
@@ -125,10 +121,7 @@ impl Provider for LocalModel {
         _: &'a Context,
     ) -> Answer<'a, Vec<Message>> {
         let items: Vec<NativeItem> = input.native_messages.iter().cloned().collect();
-        let messages = convert::from_native(&items).into_iter();
-        let placed =
-            messages.map(|(message, from)| message.with_native_indices(NativeIndices::new(from)));
-        Answer::ok(placed.collect())
+        Answer::ok(placed(convert::from_native(&items)))
     }
 
     fn initialize_request<'a>(

@@ -1,7 +1,7 @@
 //! The body of a chat completion request, copied together from texts that exist already.
 
+use crate::wire::body::fields;
 use bytes::Bytes;
-use orlop_types::native::INTERNAL_METADATA;
 use orlop_types::{Map, NativeItem};
 
 const MESSAGES: &str = "messages";
@@ -30,14 +30,7 @@ where
     M::IntoIter: Clone,
 {
     let messages = messages.into_iter();
-    let fields = params.iter().filter(|(key, _)| match key.as_str() {
-        MESSAGES | INTERNAL_METADATA => false,
-        TOOLS => tools.is_none(),
-        _ => true,
-    });
-    let fields: String = fields
-        .map(|(key, value)| format!("{}:{value},", serde_json::Value::from(key.as_str())))
-        .collect();
+    let fields = fields(params, |key| key == MESSAGES || (key == TOOLS && tools.is_some()));
     let size = messages.clone().map(|item| item.wire().len() + 1).sum::<usize>()
         + fields.len()
         + tools.map_or(0, |tools| tools.len() + TOOLS.len() + 4)

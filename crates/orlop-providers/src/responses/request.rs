@@ -1,8 +1,8 @@
 //! The body of a request, copied together from texts that exist already.
 
+use crate::wire::body::fields;
 use bytes::Bytes;
 use orlop_types::Map;
-use orlop_types::native::INTERNAL_METADATA;
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -25,12 +25,7 @@ const TOOLS: &str = "tools";
 /// );
 /// ```
 pub fn body(params: &Map, items: &[Cow<'_, str>], tools: Option<&str>) -> Bytes {
-    let own = |key: &str| matches!(key, INPUT | TOOLS | INTERNAL_METADATA);
-    let fields: String = params
-        .iter()
-        .filter(|(key, _)| !own(key))
-        .map(|(key, value)| format!("{}:{value},", Value::from(key.as_str())))
-        .collect();
+    let fields = fields(params, |key| matches!(key, INPUT | TOOLS));
     let tools = all_tools(params, tools);
     let size = items.iter().map(|item| item.len() + 1).sum::<usize>()
         + fields.len()

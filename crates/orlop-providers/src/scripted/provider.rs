@@ -4,7 +4,7 @@ use super::play::Play;
 use super::reply::{Failure, Reply};
 use super::script::{Io, Script};
 use super::shape::from_native;
-use crate::wire::{Guarded, Running, with_own_calls};
+use crate::wire::{Guarded, Running, placed, with_own_calls};
 use futures::FutureExt;
 use futures::stream::{BoxStream, StreamExt};
 use orlop_core::hooks::{
@@ -13,8 +13,8 @@ use orlop_core::hooks::{
 };
 use orlop_core::interop::{Interop, calls};
 use orlop_core::{
-    Answer, Config, Context, Manifest, Map, Message, NativeIndices, NativeItem, Plugin, Provider,
-    Result, StateChange,
+    Answer, Config, Context, Manifest, Map, Message, NativeItem, Plugin, Provider, Result,
+    StateChange,
 };
 use serde_json::json;
 use std::collections::HashMap;
@@ -126,10 +126,7 @@ impl Provider for Scripted {
         input: &'a FromNativeInput,
         _: &'a Context,
     ) -> Answer<'a, Vec<Message>> {
-        let messages = from_native(input.native_messages.iter()).into_iter();
-        let mapped =
-            messages.map(|(message, from)| message.with_native_indices(NativeIndices::new(from)));
-        Answer::ok(mapped.collect())
+        Answer::ok(placed(from_native(input.native_messages.iter())))
     }
 
     fn initialize_request<'a>(

@@ -4,6 +4,7 @@
 //! Bytes of an answer go through a [`Framing`] into a [`Reader`], which shows
 //! fragments and ends in native items. None of the parts does I/O but the plugin.
 
+pub(crate) mod body;
 pub(crate) mod facts;
 pub(crate) mod failure;
 pub(crate) mod frame;
@@ -21,6 +22,7 @@ pub(crate) mod testing;
 
 pub use facts::{Facts, Finish, Usage, call_fragment};
 pub use provider::{HttpProvider, base_url, key, with_own_calls, with_own_headers};
+pub(crate) use provider::{model_setting, placed};
 pub(crate) use running::{Guarded, Running};
 pub use stream::{Events, events, steps};
 

@@ -76,6 +76,20 @@ pub fn with_own_headers(mut call: Call, config: &Config) -> Result<Call> {
     Ok(call)
 }
 
+/// Messages that say from which items they stem.
+pub(crate) fn placed(messages: Vec<(Message, Vec<usize>)>) -> Vec<Message> {
+    let messages = messages.into_iter();
+    messages.map(|(message, from)| message.with_native_indices(NativeIndices::new(from))).collect()
+}
+
+/// The choice among `models` for those who look at the settings.
+pub(crate) fn model_setting(models: &[Map]) -> Value {
+    let options: Vec<&Value> = models.iter().filter_map(|model| model.get("id")).collect();
+    json!({
+        "ui_type": "config", "key": "model", "label": "Model", "type": "string", "options": options,
+    })
+}
+
 /// A message whose tool calls are in the form `format`, whoever made them. Calls in one of the
 /// forms `passing` stay as they are; those that `format` cannot say are left out.
 pub fn with_own_calls(message: &Message, format: &str, passing: &[&str], cx: &Context) -> Message {
@@ -120,11 +134,7 @@ impl<W: Wire> Plugin for HttpProvider<W> {
     }
 
     fn get_ui_elements<'a>(&'a self, input: &'a UiInput, _: &'a Context) -> Answer<'a, Vec<Value>> {
-        let options: Vec<&Value> =
-            input.models.iter().filter_map(|model| model.get("id")).collect();
-        Answer::ok(vec![json!({
-            "ui_type": "config", "key": "model", "label": "Model", "type": "string", "options": options,
-        })])
+        Answer::ok(vec![model_setting(&input.models)])
     }
 }
 
@@ -173,12 +183,7 @@ impl<W: Wire> Provider for HttpProvider<W> {
         _: &'a Context,
     ) -> Answer<'a, Vec<Message>> {
         let items: Vec<NativeItem> = input.native_messages.iter().cloned().collect();
-        let messages = W::from_native(&items).into_iter();
-        Answer::ok(
-            messages
-                .map(|(message, from)| message.with_native_indices(NativeIndices::new(from)))
-                .collect(),
-        )
+        Answer::ok(placed(W::from_native(&items)))
     }
 
     fn initialize_request<'a>(
