@@ -4,17 +4,17 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use bytes::Bytes;
-use futures::executor::block_on;
-use futures::{StreamExt, stream};
+mod read_stream;
+
+use futures::stream;
 use orlop_providers::anthropic;
 use orlop_providers::anthropic::convert::{from_native, to_native};
 use orlop_providers::anthropic::request::{Cache, body};
 use orlop_providers::http::message_in;
-use orlop_providers::wire::Step;
-use orlop_testkit::fixtures::{Fixture, Fixtures};
+use orlop_testkit::fixtures::{Fixture, Fixtures, pieces};
 use orlop_testkit::skip;
-use orlop_types::{Error, Map, Message, NativeItem, Value};
+use orlop_types::{Map, Message, NativeItem, Value};
+use read_stream::Read;
 use serde_json::json;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -43,55 +43,15 @@ fn kind(fixture: &Fixture) -> Option<String> {
     answer["type"].as_str().map(str::to_owned)
 }
 
-/// What a stream came to.
-struct Read {
-    text: String,
-    reasoning: String,
-    /// Per call: id, name and input, added up from the fragments.
-    calls: BTreeMap<u64, (String, String, String)>,
-    end: Result<NativeItem, Error>,
-}
-
-/// Cuts a body into pieces of 1 to 400 bytes, the same for the same seed.
-fn pieces(body: &[u8], seed: u64) -> Vec<Result<Bytes, Error>> {
-    let (mut state, mut rest, mut pieces) = (seed, body, Vec::new());
-    while !rest.is_empty() {
-        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        let size = (1 + (state >> 33) as usize % 400).min(rest.len());
-        pieces.push(Ok(Bytes::copy_from_slice(&rest[..size])));
-        rest = &rest[size..];
-    }
-    pieces
-}
-
 fn read(body: &[u8], seed: u64) -> Read {
-    let steps = anthropic::events(stream::iter(pieces(body, seed))).collect::<Vec<_>>();
-    let (mut text, mut reasoning) = (String::new(), String::new());
-    let mut calls: BTreeMap<u64, (String, String, String)> = BTreeMap::new();
-    let mut end = None;
-    for step in block_on(steps) {
-        assert!(end.is_none(), "nothing follows the end");
-        match step {
-            Ok(Step::Partial(partial)) => {
-                assert!(!partial.is_empty());
-                text.push_str(&partial.content);
-                reasoning.push_str(&partial.reasoning);
-                for call in &partial.tool_calls {
-                    let held = calls.entry(call["index"].as_u64().unwrap()).or_default();
-                    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-                    held.0.push_str(&word(&call["id"]));
-                    held.1.push_str(&word(&call["function"]["name"]));
-                    held.2.push_str(&word(&call["function"]["arguments"]));
-                }
-            }
-            Ok(Step::Final(mut items)) => {
-                assert_eq!(items.len(), 1);
-                end = Some(Ok(items.remove(0)));
-            }
-            Err(error) => end = Some(Err(error)),
-        }
-    }
-    Read { text, reasoning, calls, end: end.expect("a stream ends in a message or an error") }
+    let pieces = pieces(body, seed, 400).into_iter().map(Ok);
+    read_stream::read(anthropic::events(stream::iter(pieces)))
+}
+
+/// The one item of an answer.
+fn only(mut items: Vec<NativeItem>) -> NativeItem {
+    assert_eq!(items.len(), 1);
+    items.remove(0)
 }
 
 /// What the events of a recorded stream say, put together in the plainest way.
@@ -193,7 +153,7 @@ fn recorded_streams_become_messages() {
         let body = exchange.response.text();
         let expected = expected(&body);
         let read = read(body.as_bytes(), seed);
-        let item = read.end.unwrap_or_else(|error| panic!("{file}: {error:?}"));
+        let item = only(read.end.unwrap_or_else(|error| panic!("{file}: {error:?}")));
         let content = item.get("content").unwrap().as_array().unwrap();
         assert_eq!(content, &expected.content, "{file}");
         assert_eq!(read.text, texts(content, "text", "text"), "{file}");
@@ -267,7 +227,7 @@ fn recorded_streams_may_end_anywhere() {
     for Fixture { file, exchange, .. } in recorded("cut streams of the Messages API", is_stream) {
         let bytes = &exchange.response.body;
         let full = read(bytes, 7);
-        let item = full.end.unwrap();
+        let item = only(full.end.unwrap());
         for at in (0..bytes.len()).step_by(CUT_EVERY.max(bytes.len() / MAX_CUTS)) {
             let cut = read(&bytes[..at], 7);
             cuts += 1;
@@ -276,7 +236,7 @@ fn recorded_streams_may_end_anywhere() {
             match cut.end {
                 Ok(cut) => {
                     whole += 1;
-                    assert_eq!(cut, item, "{file} cut at {at}");
+                    assert_eq!(only(cut), item, "{file} cut at {at}");
                 }
                 Err(error) => {
                     let early = error.message().starts_with("the answer ended early");

@@ -11,6 +11,7 @@ use orlop_providers::anthropic::{Anthropic, NAME};
 use orlop_providers::http::Retries;
 use orlop_providers::{HttpClient, HttpSettings};
 use orlop_testkit::RawServer;
+use orlop_testkit::asking::{key, send};
 use orlop_testkit::raw_server::{RawRequest, answer, unfinished};
 use orlop_testkit::scripted::{ScriptedTool, config, plain_session, texts};
 use serde_json::json;
@@ -64,17 +65,8 @@ fn core_with_tool() -> Core {
     core
 }
 
-/// Assembled, so that no text of this repository looks like a key.
-fn key() -> String {
-    ["test", "key", "0123456789"].join("-")
-}
-
 async fn asked() -> Session {
     plain_session(&[Message::system("be brief"), Message::user("hi")]).await.unwrap()
-}
-
-async fn send(core: &Core, session: &Session, config: &Config) -> Result<Response> {
-    core.send_request(session, config, RequestOptions::default()).await
 }
 
 /// Sends a request with these settings and gives it as the server got it.

@@ -3,20 +3,21 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod read_stream;
+
 use bytes::Bytes;
-use futures::executor::block_on;
-use futures::{StreamExt, stream};
+use futures::stream;
 use orlop_providers::gemini::from_native::from_native;
 use orlop_providers::gemini::history::arrange;
 use orlop_providers::gemini::to_native::to_native;
 use orlop_providers::gemini::{answer, events, request};
 use orlop_providers::http::message_in;
-use orlop_providers::wire::{Step, Whole};
+use orlop_providers::wire::Whole;
 use orlop_testkit::fixtures::{Fixture, Fixtures};
 use orlop_testkit::skip;
-use orlop_types::{Error, Map, Message, NativeItem, Role, Value};
+use orlop_types::{Map, Message, NativeItem, Role, Value};
+use read_stream::Read;
 use serde_json::json;
-use std::collections::BTreeMap;
 
 /// Cuts are this many bytes apart, or more in bodies that would take more than `MAX_CUTS`.
 const CUT_EVERY: usize = 97;
@@ -114,48 +115,14 @@ fn responses(sse: &str) -> Vec<Value> {
     lines.map(|data| serde_json::from_str(data).unwrap()).collect()
 }
 
-/// What a stream came to.
-struct Read {
-    text: String,
-    thoughts: String,
-    /// Per call: id, name and arguments, added up from the fragments.
-    calls: BTreeMap<u64, (String, String, String)>,
-    end: Result<NativeItem, Error>,
+fn read(chunks: Vec<Bytes>) -> Read {
+    read_stream::read(events(stream::iter(chunks.into_iter().map(Ok))))
 }
 
-fn read(chunks: Vec<Bytes>) -> Read {
-    let steps = block_on(events(stream::iter(chunks.into_iter().map(Ok))).collect::<Vec<_>>());
-    let mut read = Read {
-        text: String::new(),
-        thoughts: String::new(),
-        calls: BTreeMap::new(),
-        end: Err(Error::internal("nothing came")),
-    };
-    let last = steps.len() - 1;
-    for (position, step) in steps.into_iter().enumerate() {
-        match step {
-            Ok(Step::Partial(partial)) => {
-                assert!(!partial.is_empty());
-                read.text.push_str(&partial.content);
-                read.thoughts.push_str(&partial.reasoning);
-                for call in &partial.tool_calls {
-                    let held = read.calls.entry(call["index"].as_u64().unwrap()).or_default();
-                    let function = &call["function"];
-                    held.0.push_str(call["id"].as_str().unwrap_or_default());
-                    held.1.push_str(function["name"].as_str().unwrap_or_default());
-                    held.2.push_str(function["arguments"].as_str().unwrap());
-                }
-                continue;
-            }
-            Ok(Step::Final(mut items)) => {
-                assert_eq!(items.len(), 1);
-                read.end = Ok(items.remove(0));
-            }
-            Err(error) => read.end = Err(error),
-        }
-        assert_eq!(position, last, "nothing follows the end");
-    }
-    read
+/// The one item of an answer.
+fn only(mut items: Vec<NativeItem>) -> NativeItem {
+    assert_eq!(items.len(), 1);
+    items.remove(0)
 }
 
 fn in_pieces(bytes: &[u8], dice: &mut Dice) -> Vec<Bytes> {
@@ -235,10 +202,10 @@ fn recorded_streams_become_contents() {
         let expected = expected(&responses(&body));
         for _ in 0..3 {
             let read = read(in_pieces(body.as_bytes(), &mut dice));
-            let item = read.end.unwrap_or_else(|error| panic!("{name}: {error:?}"));
+            let item = only(read.end.unwrap_or_else(|error| panic!("{name}: {error:?}")));
             check(name, &item, &expected);
             assert_eq!(
-                (&read.text, &read.thoughts),
+                (&read.text, &read.reasoning),
                 (&expected.text, &expected.thoughts),
                 "{name}"
             );
@@ -265,7 +232,7 @@ fn recorded_streams_may_end_anywhere() {
     {
         let (name, body) = (&fixture.file, body(&fixture));
         let full = read(vec![Bytes::copy_from_slice(body.as_bytes())]);
-        let item = full.end.unwrap();
+        let item = only(full.end.unwrap());
         let step = CUT_EVERY.max(body.len() / MAX_CUTS);
         // Behind every event, too, where a stream looks whole.
         let events = body.match_indices("\n\n").map(|(at, _)| at + 2);
@@ -274,11 +241,11 @@ fn recorded_streams_may_end_anywhere() {
             let cut = read(vec![Bytes::copy_from_slice(&body.as_bytes()[..at])]);
             cuts += 1;
             assert!(full.text.starts_with(&cut.text), "{name} cut at {at}");
-            assert!(full.thoughts.starts_with(&cut.thoughts), "{name} cut at {at}");
+            assert!(full.reasoning.starts_with(&cut.reasoning), "{name} cut at {at}");
             match cut.end {
                 Ok(cut) => {
                     whole += 1;
-                    assert_eq!(cut, item, "{name} cut at {at}");
+                    assert_eq!(only(cut), item, "{name} cut at {at}");
                 }
                 Err(error) => {
                     let early = error.message().starts_with("the answer ended early");
@@ -374,7 +341,7 @@ fn an_answer_is_the_same_whether_it_is_streamed_or_not() {
         let parsed: Value = serde_json::from_str(&body).unwrap();
         let Ok(Whole { items, .. }) = answer(&body) else { continue };
         let read = read(in_pieces(streamed(&parsed, &mut dice).as_bytes(), &mut dice));
-        let item = read.end.unwrap_or_else(|error| panic!("{name}: {error:?}"));
+        let item = only(read.end.unwrap_or_else(|error| panic!("{name}: {error:?}")));
         // An empty content has no order of its fields.
         if items[0].value()["parts"].as_array().is_some_and(|parts| !parts.is_empty()) {
             assert_eq!(item, items[0], "{name}");

@@ -5,13 +5,13 @@
 
 use futures::StreamExt;
 use orlop_core::session::extract_tool_calls;
-use orlop_core::types::ToolReport;
 use orlop_core::*;
 use orlop_providers::http::Retries;
 use orlop_providers::{Gemini, HttpClient, HttpSettings, gemini};
 use orlop_testkit::RawServer;
+use orlop_testkit::asking::{key, send, streamed};
 use orlop_testkit::raw_server::{answer, unfinished};
-use orlop_testkit::scripted::{ScriptedTool, config, plain_session, texts};
+use orlop_testkit::scripted::{config, echo_tool, plain_session, texts};
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
@@ -55,38 +55,13 @@ fn core() -> Core {
 }
 
 fn with_echo() -> Core {
-    let echo = ScriptedTool::new("echo")
-        .offering(&["echo"])
-        .execute_tool(|input, _| Ok(ToolReport::ok(input.payload["text"].clone())));
     let mut core = core();
-    core.register_tool(Arc::new(echo)).unwrap();
+    core.register_tool(Arc::new(echo_tool())).unwrap();
     core
-}
-
-/// Assembled, so that no text of this repository looks like a key.
-fn key() -> String {
-    ["test", "key", "0123456789"].join("-")
 }
 
 async fn asked(text: &str) -> Session {
     plain_session(&[Message::user(text)]).await.unwrap()
-}
-
-async fn send(core: &Core, session: &Session, config: &Config) -> Result<Response> {
-    core.send_request(session, config, RequestOptions::default()).await
-}
-
-/// The fragments of an answer, joined, and its end.
-async fn streamed(core: &Core, session: &Session, config: &Config) -> Result<(String, Response)> {
-    let mut events = core.send_request_stream(session, config, RequestOptions::default());
-    let mut text = String::new();
-    while let Some(event) = events.next().await {
-        match event? {
-            CoreEvent::Partial(partial) => text.push_str(&partial.content),
-            CoreEvent::Final(response) => return Ok((text, *response)),
-        }
-    }
-    panic!("a stream ends in a final or an error");
 }
 
 #[tokio::test] // M-01, M-02

@@ -9,16 +9,12 @@ use orlop_providers::openai::{self, request};
 use orlop_providers::wire::{self, Step};
 use orlop_providers::{Call, HttpClient, HttpSettings, Secret};
 use orlop_testkit::RawServer;
+use orlop_testkit::asking::key;
 use orlop_testkit::raw_server::{answer, unfinished};
 use orlop_types::{Error, ErrorClass, Map, NativeItem, Result};
 use serde_json::json;
 use std::time::Duration;
 use tokio::net::TcpListener;
-
-/// Assembled, so that no text of this repository looks like a key.
-fn key() -> String {
-    ["test", "key", "0123456789"].join("-")
-}
 
 fn client() -> HttpClient {
     let retries = Retries { first_delay: Duration::ZERO, ..Retries::default() };

@@ -9,7 +9,7 @@ use futures::{StreamExt, stream};
 use orlop_providers::ollama::{self, convert};
 use orlop_providers::openai::request::body;
 use orlop_providers::wire::Step;
-use orlop_testkit::fixtures::{Fixture, Fixtures};
+use orlop_testkit::fixtures::{Fixture, Fixtures, pieces};
 use orlop_testkit::skip;
 use orlop_types::{Error, Map, Message, NativeItem, Value};
 use serde_json::json;
@@ -136,26 +136,13 @@ fn read(chunks: Vec<Bytes>) -> Read {
     read
 }
 
-/// Pieces of sizes that a seed decides on.
-fn in_pieces(bytes: &[u8], mut seed: u64) -> Vec<Bytes> {
-    let (mut rest, mut pieces) = (bytes, Vec::new());
-    while !rest.is_empty() {
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let size = 1 + (seed >> 33) as usize % 300;
-        let (piece, tail) = rest.split_at(size.min(rest.len()));
-        pieces.push(Bytes::copy_from_slice(piece));
-        rest = tail;
-    }
-    pieces
-}
-
 #[test]
 fn recorded_streams_become_messages() {
     let mut streams = 0;
     for recorded in recorded().into_iter().filter(Recorded::is_stream) {
         let (name, expected) = (&recorded.name, expected(&recorded.lines));
         for seed in 0..5 {
-            let read = read(in_pieces(recorded.body.as_bytes(), seed));
+            let read = read(pieces(recorded.body.as_bytes(), seed, 300));
             let item = read.end.unwrap().unwrap_or_else(|error| panic!("{name}: {error:?}"));
             assert_eq!(said(&item), expected, "{name}");
             assert_eq!((&read.text, &read.reasoning), (&expected.text, &expected.thinking));
@@ -241,7 +228,7 @@ fn recorded_streams_may_end_anywhere() {
         let step = CUT_EVERY.max(bytes.len() / MAX_CUTS);
         let near_the_end = bytes.len() - 3..bytes.len();
         for at in (0..bytes.len()).step_by(step).chain(near_the_end) {
-            let cut = read(in_pieces(&bytes[..at], at as u64));
+            let cut = read(pieces(&bytes[..at], at as u64, 300));
             cuts += 1;
             assert!(full.text.starts_with(&cut.text), "{name} cut at {at}");
             assert!(full.reasoning.starts_with(&cut.reasoning), "{name} cut at {at}");

@@ -5,12 +5,11 @@
 
 use futures::StreamExt;
 use orlop_core::session::extract_tool_calls;
-use orlop_core::types::ToolReport;
 use orlop_core::*;
 use orlop_providers::{OpenAiCompatible, TokioExecutor, openai};
 use orlop_testkit::Gate;
 use orlop_testkit::mock_model::{MockModel, RecordedRequest, Reply};
-use orlop_testkit::scripted::{ScriptedTool, config, plain_session, texts};
+use orlop_testkit::scripted::{ScriptedTool, config, echo_tool, plain_session, texts};
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -26,13 +25,6 @@ fn core_with_tool(tool: ScriptedTool) -> Core {
     let mut core = core();
     core.register_tool(Arc::new(tool)).unwrap();
     core
-}
-
-/// A tool that reports the `text` it was given.
-fn echo() -> ScriptedTool {
-    ScriptedTool::new("echo")
-        .offering(&["echo"])
-        .execute_tool(|input, _| Ok(ToolReport::ok(input.payload["text"].clone())))
 }
 
 fn config_for(server: &MockModel) -> Config {
@@ -198,7 +190,7 @@ async fn tool_calls_are_run_and_their_results_go_back_in_order() {
         .map(|text| (format!("call_{text}"), "echo", json!({ "text": text }).to_string()));
     let answer = Reply::tool_calls(calls.clone()).split_arguments(4).interleaved();
     server.reply(answer).reply(Reply::text(["done"]));
-    let (core, config) = (core_with_tool(echo()), config_for(&server));
+    let (core, config) = (core_with_tool(echo_tool()), config_for(&server));
 
     let (partials, response) = streamed(&core, &asked("go").await, &config).await;
     let mut shown = vec![String::new(); calls.len()];
@@ -272,7 +264,7 @@ async fn a_structured_tool_result_is_text_to_the_server_and_stays_whole_here() {
     server.reply(Reply::tool_call("call_1", "echo", "{}")).reply(Reply::text(["ok"]));
     let structured = json!({ "type": "tool_result", "text": "3 rows", "rows": [1, 2, 3] });
     let result = structured.clone();
-    let tool = echo().format_tool_result(move |_, _| Ok(Some(result.clone())));
+    let tool = echo_tool().format_tool_result(move |_, _| Ok(Some(result.clone())));
     let (core, config) = (core_with_tool(tool), config_for(&server));
     let (_, response) = streamed(&core, &asked("go").await, &config).await;
     let calls = extract_tool_calls(&response.messages);

@@ -7,6 +7,7 @@ use futures::StreamExt;
 use orlop_core::*;
 use orlop_providers::http::Retries;
 use orlop_providers::{HttpClient, HttpSettings, OpenAiCompatible, openai};
+use orlop_testkit::asking::key;
 use orlop_testkit::mock_model::{Content, MockModel, RecordedRequest, Reply};
 use orlop_testkit::scripted::{config, plain_session, texts};
 use serde_json::json;
@@ -22,11 +23,6 @@ fn core_with(retries: Retries) -> Core {
 
 fn at_once() -> Retries {
     Retries { first_delay: Duration::ZERO, ..Retries::default() }
-}
-
-/// Assembled, so that no text of this repository looks like a key.
-fn key() -> String {
-    ["test", "key", "0123456789"].join("-")
 }
 
 fn config_for(base_url: &str) -> Config {

@@ -3,52 +3,30 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use futures::StreamExt;
 use orlop_core::session::extract_tool_calls;
-use orlop_core::types::ToolReport;
 use orlop_core::*;
 use orlop_providers::{OpenAiCompatible, openai};
+use orlop_testkit::asking::{key, streamed};
 use orlop_testkit::cassette::{Cassette, Recorder, Replayer};
 use orlop_testkit::fixtures::{Fixture, Fixtures};
 use orlop_testkit::mock_model::{MockModel, Reply};
-use orlop_testkit::scripted::{ScriptedTool, config, plain_session, texts};
+use orlop_testkit::scripted::{config, echo_tool, plain_session, texts};
 use orlop_testkit::skip;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 fn core() -> Core {
-    let echo = ScriptedTool::new("echo")
-        .offering(&["echo"])
-        .execute_tool(|input, _| Ok(ToolReport::ok(input.payload["text"].clone())));
     let mut core = Core::new();
     core.register_provider(Arc::new(OpenAiCompatible::default()), Vec::new()).unwrap();
-    core.register_tool(Arc::new(echo)).unwrap();
+    core.register_tool(Arc::new(echo_tool())).unwrap();
     core
-}
-
-/// Assembled, so that no text of this repository looks like a key.
-fn key() -> String {
-    ["test", "key", "0123456789"].join("-")
 }
 
 fn config_for(base_url: String) -> Config {
     let mut settings = json!({ "provider": openai::NAME, "model": "m", "base_url": base_url });
     settings["api_key"] = key().into();
     config(settings)
-}
-
-/// The fragments of an answer, joined, and its end.
-async fn streamed(core: &Core, session: &Session, config: &Config) -> Result<(String, Response)> {
-    let mut events = core.send_request_stream(session, config, RequestOptions::default());
-    let mut text = String::new();
-    while let Some(event) = events.next().await {
-        match event? {
-            CoreEvent::Partial(partial) => text.push_str(&partial.content),
-            CoreEvent::Final(response) => return Ok((text, *response)),
-        }
-    }
-    panic!("a stream ends in a final or an error");
 }
 
 /// Streams that are known to end in an error.

@@ -8,6 +8,7 @@ use orlop_core::hooks::{Hook, HookEvent, Observer, RequestChange};
 use orlop_core::*;
 use orlop_providers::http::Retries;
 use orlop_providers::{HttpClient, HttpSettings, OpenAiCompatible, openai};
+use orlop_testkit::asking::key;
 use orlop_testkit::mock_model::{MockModel, Reply};
 use orlop_testkit::scripted::{ScriptedFeature, config, plain_session, texts};
 use serde_json::json;
@@ -21,11 +22,6 @@ fn core() -> Core {
     let mut core = Core::new();
     core.register_provider(Arc::new(OpenAiCompatible::new(http)), Vec::new()).unwrap();
     core
-}
-
-/// Assembled, so that no text of this repository looks like a key.
-fn key() -> String {
-    ["test", "key", "0123456789"].join("-")
 }
 
 /// The usual settings, and these.

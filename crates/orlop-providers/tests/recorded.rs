@@ -9,11 +9,10 @@ use orlop_providers::http::message_in;
 use orlop_providers::openai;
 use orlop_providers::openai::convert::from_native;
 use orlop_providers::wire::Step;
+use orlop_testkit::fixtures::{Fixture, Fixtures};
+use orlop_testkit::skip;
 use orlop_types::{Error, NativeItem, Value};
 use std::collections::BTreeMap;
-use std::io::Write;
-use std::path::PathBuf;
-use std::sync::Once;
 
 /// Cuts are this many bytes apart, or more in bodies that would take more than `MAX_CUTS`.
 const CUT_EVERY: usize = 97;
@@ -23,46 +22,23 @@ const MAX_CUTS: usize = 60;
 struct Recorded {
     name: String,
     stream: bool,
-    status: u64,
+    status: u16,
     body: String,
 }
 
 /// The recordings of one API, or none with a line that says so.
 fn recorded(api: &str) -> Vec<Recorded> {
-    let Some(folder) = std::env::var_os("ORLOP_FIXTURES").filter(|folder| !folder.is_empty())
-    else {
-        skip("recorded chat streams: ORLOP_FIXTURES is not set");
+    let Some(fixtures) = Fixtures::open() else {
+        skip("recorded chat streams", "ORLOP_FIXTURES is not set");
         return Vec::new();
     };
-    let folder = PathBuf::from(folder).join("normalized").join(api);
-    let mut paths: Vec<PathBuf> =
-        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    paths.sort();
-    let read = |path: PathBuf| {
-        let record: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
-        let response = &record["response"];
-        Recorded {
-            name: path.file_stem().unwrap().to_string_lossy().into_owned(),
-            stream: record["stream"] == true,
-            status: response["status"].as_u64().unwrap(),
-            body: response["body"].as_str().unwrap().to_owned(),
-        }
+    let read = |Fixture { file, exchange, stream }: Fixture| Recorded {
+        name: file,
+        stream,
+        status: exchange.response.status,
+        body: exchange.response.text().into_owned(),
     };
-    paths.into_iter().map(read).collect()
-}
-
-/// Says once that nothing here was tested.
-fn skip(why: &str) {
-    static SAID: Once = Once::new();
-    SAID.call_once(|| append_skipped(&format!("SKIPPED: {why}\n")));
-}
-
-fn append_skipped(line: &str) {
-    print!("{line}");
-    if let Some(path) = std::env::var_os("ORLOP_SKIPPED").filter(|path| !path.is_empty()) {
-        let mut file = std::fs::OpenOptions::new().append(true).create(true).open(path).unwrap();
-        file.write_all(line.as_bytes()).unwrap();
-    }
+    fixtures.exchanges(api).map(read).collect()
 }
 
 /// What a stream came to.

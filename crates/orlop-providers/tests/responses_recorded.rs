@@ -3,17 +3,17 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use bytes::Bytes;
-use futures::executor::block_on;
-use futures::{StreamExt, stream};
+mod read_stream;
+
+use futures::stream;
 use orlop_providers::http::message_in;
 use orlop_providers::responses::convert::{from_native, to_native};
 use orlop_providers::responses::history::{Selection, texts};
 use orlop_providers::responses::{events, response};
-use orlop_providers::wire::Step;
-use orlop_testkit::fixtures::{Fixture, Fixtures};
+use orlop_testkit::fixtures::{Fixture, Fixtures, pieces};
 use orlop_testkit::skip;
-use orlop_types::{Error, Map, Message, NativeItem, Value};
+use orlop_types::{Map, Message, NativeItem, Value};
+use read_stream::Read;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -48,52 +48,10 @@ fn streams(what: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// What a stream came to.
-#[derive(Debug)]
-struct Read {
-    text: String,
-    reasoning: String,
-    /// Per call: id, name and arguments, added up from the fragments.
-    calls: BTreeMap<u64, (String, String, String)>,
-    end: Result<Vec<NativeItem>, Error>,
-}
-
-/// Reads a body in pieces of up to 64 bytes, by a simple generator with this seed; large bodies in
-/// larger pieces.
-fn read(body: &[u8], mut seed: u64) -> Read {
-    let largest = 64.max(body.len() / 200);
-    let (mut pieces, mut rest) = (Vec::new(), body);
-    while !rest.is_empty() {
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let size = usize::try_from(seed >> 33).unwrap() % largest + 1;
-        let (piece, more) = rest.split_at(size.min(rest.len()));
-        pieces.push(Ok(Bytes::copy_from_slice(piece)));
-        rest = more;
-    }
-    let steps = block_on(events(stream::iter(pieces)).collect::<Vec<_>>());
-    let (mut text, mut reasoning) = (String::new(), String::new());
-    let mut calls: BTreeMap<u64, (String, String, String)> = BTreeMap::new();
-    let mut end = None;
-    for step in steps {
-        assert!(end.is_none(), "nothing follows the end");
-        match step {
-            Ok(Step::Partial(partial)) => {
-                assert!(!partial.is_empty());
-                text.push_str(&partial.content);
-                reasoning.push_str(&partial.reasoning);
-                for call in &partial.tool_calls {
-                    let held = calls.entry(call["index"].as_u64().unwrap()).or_default();
-                    let piece = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-                    held.0.push_str(&piece(&call["id"]));
-                    held.1.push_str(&piece(&call["function"]["name"]));
-                    held.2.push_str(&piece(&call["function"]["arguments"]));
-                }
-            }
-            Ok(Step::Final(items)) => end = Some(Ok(items)),
-            Err(error) => end = Some(Err(error)),
-        }
-    }
-    Read { text, reasoning, calls, end: end.expect("a stream ends in items or an error") }
+/// Reads a body in pieces of up to 64 bytes; large bodies in larger pieces.
+fn read(body: &[u8], seed: u64) -> Read {
+    let pieces = pieces(body, seed, 64.max(body.len() / 200)).into_iter().map(Ok);
+    read_stream::read(events(stream::iter(pieces)))
 }
 
 #[derive(Deserialize)]

@@ -5,13 +5,13 @@
 
 use futures::StreamExt;
 use orlop_core::session::extract_tool_calls;
-use orlop_core::types::ToolReport;
 use orlop_core::*;
 use orlop_providers::http::Retries;
 use orlop_providers::responses::{NAME, Responses};
 use orlop_providers::{HttpClient, HttpSettings};
 use orlop_testkit::RawServer;
-use orlop_testkit::scripted::{ScriptedTool, config, plain_session, texts};
+use orlop_testkit::asking::{self, key};
+use orlop_testkit::scripted::{config, echo_tool, plain_session, texts};
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
@@ -62,20 +62,12 @@ fn done(id: &str) -> String {
     ok(&response(id, json!([said("ok")])))
 }
 
-/// Assembled, so that no text of this repository looks like a key.
-fn key() -> String {
-    ["test", "key", "0123456789"].join("-")
-}
-
 fn core() -> Core {
     let retries = Retries { first_delay: Duration::ZERO, ..Retries::default() };
     let http = HttpClient::new(HttpSettings { retries, ..HttpSettings::default() });
-    let echo = ScriptedTool::new("echo")
-        .offering(&["echo"])
-        .execute_tool(|input, _| Ok(ToolReport::ok(input.payload["text"].clone())));
     let mut core = Core::new();
     core.register_provider(Arc::new(Responses::new(http)), Vec::new()).unwrap();
-    core.register_tool(Arc::new(echo)).unwrap();
+    core.register_tool(Arc::new(echo_tool())).unwrap();
     core
 }
 
@@ -84,7 +76,7 @@ async fn hello() -> Session {
 }
 
 async fn send(core: &Core, session: &Session, config: &Config) -> Response {
-    core.send_request(session, config, RequestOptions::default()).await.unwrap()
+    asking::send(core, session, config).await.unwrap()
 }
 
 /// What the server is asked with these settings, without tools.
@@ -171,17 +163,9 @@ async fn key_headers_tools_and_messages_reach_the_server() {
     assert_eq!(message.metadata()["finish_reason"], "stop");
 }
 
-/// Reads a stream to its end.
+/// The text of a streamed answer, and its end.
 async fn streamed(core: &Core, session: &Session, config: &Config) -> (String, Response) {
-    let mut events = core.send_request_stream(session, config, RequestOptions::default());
-    let mut text = String::new();
-    while let Some(event) = events.next().await {
-        match event.unwrap() {
-            CoreEvent::Partial(partial) => text.push_str(&partial.content),
-            CoreEvent::Final(response) => return (text, *response),
-        }
-    }
-    panic!("a stream ends in a final or an error");
+    asking::streamed(core, session, config).await.unwrap()
 }
 
 #[tokio::test] // M-01, M-04

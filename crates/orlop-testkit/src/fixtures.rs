@@ -5,6 +5,8 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use bytes::Bytes;
+
 use crate::cassette::{Exchange, read_json};
 use crate::error::TestkitError;
 
@@ -71,6 +73,19 @@ impl Fixtures {
         files.sort();
         Ok(files)
     }
+}
+
+/// A body in pieces of 1 to `largest` bytes, the same for the same seed.
+pub fn pieces(body: &[u8], mut seed: u64, largest: usize) -> Vec<Bytes> {
+    let (mut rest, mut pieces) = (body, Vec::new());
+    while !rest.is_empty() {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let size = 1 + (seed >> 33) as usize % largest.max(1);
+        let (piece, more) = rest.split_at(size.min(rest.len()));
+        pieces.push(Bytes::copy_from_slice(piece));
+        rest = more;
+    }
+    pieces
 }
 
 /// Says that a test did not test `what`, and why: prints `SKIPPED: what: why`, and appends it to

@@ -3,6 +3,7 @@
 //! Every server here listens on a free port of 127.0.0.1, runs on the runtime of the test that
 //! started it and stops when it is dropped.
 
+pub mod asking;
 pub mod cassette;
 pub mod chat_stream;
 mod error;

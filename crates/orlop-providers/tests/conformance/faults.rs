@@ -1,11 +1,12 @@
 //! What goes wrong, and what a person is told of it: never the key.
 
-use crate::stage::{Stage, asked, at_once, key, shown, soon, stage, stage_with};
+use crate::stage::{Stage, asked, at_once, shown, soon, stage, stage_with};
 use crate::subject::Subject;
 use orlop_core::{Error, ErrorClass};
 use orlop_providers::HttpSettings;
 use orlop_providers::http::Retries;
 use orlop_testkit::Gate;
+use orlop_testkit::asking::key;
 use orlop_testkit::mock_model::{Content, RecordedRequest, Reply};
 use orlop_testkit::scripted::texts;
 use serde_json::json;

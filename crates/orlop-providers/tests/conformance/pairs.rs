@@ -2,12 +2,12 @@
 //! calls over to each other one, and takes it back.
 
 use crate::answers::{IMAGE, with_image};
-use crate::stage::{at_once, echo, run_calls, streamed, take_part};
+use crate::stage::{at_once, run_calls, streamed, take_part};
 use crate::subject::{Subject, subjects};
 use orlop_core::session::extract_tool_calls;
 use orlop_core::{Config, Core, ErrorClass, Message, Session};
 use orlop_testkit::mock_model::{Completion, MockModel, RecordedRequest, Reply};
-use orlop_testkit::scripted::{plain_session, texts};
+use orlop_testkit::scripted::{echo_tool, plain_session, texts};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ async fn pair(
     turns_here: [u64; 2],
 ) -> Pair {
     let mut core = Core::new();
-    core.register_tool(Arc::new(echo())).unwrap();
+    core.register_tool(Arc::new(echo_tool())).unwrap();
     let more = || json!({});
     let (here, first) =
         take_part(here, &mut core, said_here(here), &turns_here, more(), at_once()).await;
@@ -148,7 +148,7 @@ async fn a_conversation_moves_to_the_embedded_model_and_back() {
     for here in subjects().iter().filter(|here| here.exempt("switch").is_none()) {
         println!("{} to local", here.name);
         let mut core = Core::new();
-        core.register_tool(Arc::new(echo())).unwrap();
+        core.register_tool(Arc::new(echo_tool())).unwrap();
         core.register_provider(Arc::new(local.clone()), Vec::new()).unwrap();
         let (said, turns) = (said_here(here), [1, 3]);
         let (here, server) = take_part(here, &mut core, said, &turns, json!({}), at_once()).await;

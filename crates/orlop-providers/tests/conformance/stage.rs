@@ -3,7 +3,6 @@
 use crate::subject::{Subject, Way};
 use futures::StreamExt;
 use orlop_core::session::extract_tool_calls;
-use orlop_core::types::ToolReport;
 use orlop_core::{
     CallContext, Config, Core, CoreEvent, Error, Map, Message, Partial, RequestOptions, Response,
     Result, Session, Value,
@@ -11,8 +10,9 @@ use orlop_core::{
 use orlop_providers::http::Retries;
 use orlop_providers::scripted::Scripted;
 use orlop_providers::{HttpClient, HttpSettings};
+use orlop_testkit::asking::key;
 use orlop_testkit::mock_model::{Completion, MockModel, Reply};
-use orlop_testkit::scripted::{ScriptedTool, config, plain_session};
+use orlop_testkit::scripted::{config, echo_tool, plain_session};
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,22 +30,10 @@ pub(crate) struct Told {
     pub(crate) response: Response,
 }
 
-/// Assembled, so that no text of this repository looks like a key.
-pub(crate) fn key() -> String {
-    ["test", "key", "0123456789"].join("-")
-}
-
 /// Settings that try again without waiting.
 pub(crate) fn at_once() -> HttpSettings {
     let retries = Retries { first_delay: Duration::ZERO, ..Retries::default() };
     HttpSettings { retries, ..HttpSettings::default() }
-}
-
-/// A tool that reports the `text` it was given.
-pub(crate) fn echo() -> ScriptedTool {
-    ScriptedTool::new("echo")
-        .offering(&["echo"])
-        .execute_tool(|input, _| Ok(ToolReport::ok(input.payload["text"].clone())))
 }
 
 /// What the model says in `replies`, one for each request.
@@ -64,7 +52,7 @@ pub(crate) async fn stage_with(
     settings: HttpSettings,
 ) -> Stage {
     let mut core = Core::new();
-    core.register_tool(Arc::new(echo())).unwrap();
+    core.register_tool(Arc::new(echo_tool())).unwrap();
     let (config, server) = take_part(subject, &mut core, replies, &[], more, settings).await;
     Stage { core, config, server }
 }

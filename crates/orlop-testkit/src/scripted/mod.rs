@@ -12,6 +12,7 @@ pub use plugins::{ScriptedExtension, ScriptedFeature, ScriptedTool};
 pub use provider::{Io, Mapping, ScriptedProvider, ScriptedReply};
 
 use orlop_core::hooks::{ActionInput, RequestChange};
+use orlop_core::types::ToolReport;
 use orlop_core::{
     ActionDefinition, ActionResult, Change, Config, Context, Core, Map, Message, NativeItem,
     Result, Session, StateChange, Value,
@@ -64,6 +65,13 @@ pub fn system_feature() -> ScriptedFeature {
         }
         Ok(change)
     })
+}
+
+/// A tool `echo` that reports the `text` it is given.
+pub fn echo_tool() -> ScriptedTool {
+    ScriptedTool::new("echo")
+        .offering(&["echo"])
+        .execute_tool(|input, _| Ok(ToolReport::ok(input.payload["text"].clone())))
 }
 
 /// A feature whose one action runs at `response_finalize`.
