@@ -100,15 +100,16 @@ pub(crate) fn check_break<R: Reader>(open: &str, stop: &str, early: Expect, late
 /// The fragments that a body shows, one a line, and what it ends in.
 pub(crate) fn shown<R: Reader>(body: String) -> (String, Result<Vec<NativeItem>>) {
     let steps = events::<R, _>(stream::iter([Ok(Bytes::from(body))]));
-    let mut seen = String::new();
+    let (mut seen, mut end) = (String::new(), None);
     for step in block_on(steps.collect::<Vec<_>>()) {
+        assert!(end.is_none(), "nothing follows the end: {step:?}");
         match step {
             Ok(Step::Partial(partial)) => seen.push_str(&format!("{partial:?}\n")),
-            Ok(Step::Final(items)) => return (seen, Ok(items)),
-            Err(error) => return (seen, Err(error)),
+            Ok(Step::Final(items)) => end = Some(Ok(items)),
+            Err(error) => end = Some(Err(error)),
         }
     }
-    panic!("an answer ends in items or an error: {seen}");
+    (seen, end.expect("an answer ends in items or an error"))
 }
 
 /// Events of which each line is the data.
