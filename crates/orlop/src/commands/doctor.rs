@@ -25,6 +25,8 @@ impl Finding {
 
 pub(super) async fn run(workplace: Workplace, json: bool) -> Result<ExitCode, Failure> {
     let mut findings = vec![configuration(&workplace)];
+    // A system without one is no fault of this installation; what it means is said.
+    findings.push(Finding::of("sandbox", Ok(orlop_plugins::Sandbox::support().to_string())));
     match workplace.application().await {
         Ok(app) => look_at(&app, &mut findings).await,
         Err(failure) => findings.push(Finding::of("store", Err(failure.message))),

@@ -1,0 +1,173 @@
+//! Where `files` and `shell` do their work: on a thread that the kernel (Landlock on Linux) keeps
+//! from everything the agent has no business with. Child processes inherit it.
+//!
+//! `policy.rs` says what is allowed, `landlock.rs` tells the kernel, `network.rs` takes the network
+//! away. Where the kernel cannot, work runs without, and the permissions alone decide.
+
+#[cfg(target_os = "linux")]
+mod landlock;
+#[cfg(target_os = "linux")]
+mod network;
+mod policy;
+#[cfg(not(target_os = "linux"))]
+mod unsupported;
+
+#[cfg(target_os = "linux")]
+use landlock as kernel;
+#[cfg(not(target_os = "linux"))]
+use unsupported as kernel;
+
+use crate::workspace::Workspace;
+use orlop_app::config::RuntimeEnv;
+use orlop_core::{Context, Error, Manifest, Result, Value};
+use policy::Policy;
+use serde_json::json;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What the tools of an agent may reach, as the kernel enforces it.
+///
+/// Files can be read everywhere but in places that hold secrets, Orlop's own data among them, and
+/// written in the workspace, in the folders of the setting `sandbox.write` and in a temporary
+/// folder of the session.
+#[derive(Debug, Clone)]
+pub struct Sandbox {
+    policy: Arc<Policy>,
+    is_on: bool,
+}
+
+impl Sandbox {
+    /// The sandbox of the agent a hook was called for. Its temporary folder is there afterwards.
+    pub fn of(cx: &Context) -> Result<Self> {
+        let workspace = Workspace::of(cx)?;
+        let env = cx.handle::<RuntimeEnv>("env").unwrap_or_default();
+        let session = cx.get("session_id").and_then(Value::as_str).unwrap_or_default();
+        let scope = orlop_app::Application::of(cx).map(|app| app.scope().clone()).ok();
+        let owner = scope.map_or_else(String::new, |scope| {
+            format!("{}/{}/{session}", scope.tenant(), scope.user())
+        });
+        let settings = cx.config().get("sandbox");
+        let policy = Policy::new(&workspace, &env, settings, &owner)?;
+        policy.make_temp_folder()?;
+        let enabled = settings.and_then(|settings| settings.get("enabled"));
+        Ok(Self { policy: Arc::new(policy), is_on: enabled != Some(&Value::Bool(false)) })
+    }
+
+    /// Declares the settings of the workspace and the sandbox, for every plugin that works there.
+    pub fn settings(manifest: Manifest) -> Manifest {
+        let folders = |text: &str, default: Value| json!({ "type": "array", "items": { "type": "string" }, "default": default, "description": text });
+        manifest
+            .config("folders", folders("Folders the agent works in beside the working folder.", json!([])))
+            .config("sandbox.enabled", json!({ "type": "boolean", "default": true, "description": "Whether the kernel keeps tools within the limits below." }))
+            .config("sandbox.read", folders("Folders that may be read beside the workspace and the system's programs.", json!(["/"])))
+            .config("sandbox.write", folders("Folders that may be written beside the workspace.", json!([])))
+            .config("sandbox.hide", folders("Files and folders that cannot be read, beside the usual places of keys and passwords.", json!([])))
+            .config("sandbox.network", json!({ "type": "boolean", "default": true, "description": "Whether commands have the network." }))
+    }
+
+    /// Runs `work` on a thread of its own, restricted before it begins. Dropping the future does
+    /// not end the work.
+    pub async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T> {
+        self.run_under(self.policy.without_processes(), work).await
+    }
+
+    /// Runs `start` likewise, which starts a process: that one inherits the restrictions. Unlike
+    /// other work it sees `/proc`, without which few programs run.
+    pub async fn start<T: Send + 'static>(
+        &self,
+        start: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T> {
+        let can = !self.is_on || self.policy.network || Self::support().network;
+        if !can {
+            return Err(Error::unavailable(
+                "sandbox.network = false cannot be kept on this machine; allow the network, or run commands elsewhere",
+            ));
+        }
+        self.run_under((*self.policy).clone(), start).await
+    }
+
+    async fn run_under<T: Send + 'static>(
+        &self,
+        policy: Policy,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T> {
+        let (done, result) = futures::channel::oneshot::channel();
+        let is_on = self.is_on;
+        let restricted = move || {
+            let kept = if is_on { kernel::enforce(&policy) } else { Ok(()) };
+            // Nobody may be waiting any more.
+            let _ = done.send(kept.map(|()| work()));
+        };
+        let thread = std::thread::Builder::new().name("orlop-sandbox".to_owned());
+        thread.spawn(restricted).map_err(|error| {
+            Error::unavailable(format!("no thread can be started: {error}; try again"))
+        })?;
+        result.await.map_err(|_| Error::internal("work in the sandbox ended with a panic"))?
+    }
+
+    /// Whether the setting says so and the kernel can.
+    pub fn is_enforced(&self) -> bool {
+        self.is_on && Self::support().is_there()
+    }
+
+    /// What the kernel of this machine can do.
+    pub fn support() -> Support {
+        kernel::support()
+    }
+
+    /// Whether work has the network. Taking it away may be more than this machine can do.
+    pub fn network(&self) -> bool {
+        !self.is_on || self.policy.network
+    }
+
+    /// A folder for temporary files of the session, private to it.
+    pub fn temp_folder(&self) -> &Path {
+        &self.policy.temp
+    }
+
+    /// The folders that may be written, the working folder first.
+    pub fn writable(&self) -> &[PathBuf] {
+        &self.policy.write
+    }
+}
+
+/// What a kernel can do for the sandbox.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Support {
+    /// The version of Landlock's interface; 0 where there is none.
+    pub landlock: u32,
+    /// Whether the network can be taken away from commands.
+    pub network: bool,
+}
+
+impl Support {
+    /// Whether files are protected at all.
+    pub fn is_there(&self) -> bool {
+        self.landlock > 0
+    }
+}
+
+impl fmt::Display for Support {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.landlock {
+            0 => {
+                write!(f, "this system has no Landlock: only the permissions decide what tools do")?
+            }
+            abi => write!(f, "Landlock {abi}: files")?,
+        }
+        match self.landlock {
+            1..3 => write!(f, " (they can be cut to length anywhere; Linux 6.2 prevents it)")?,
+            6.. => write!(f, ", signals, abstract sockets")?,
+            _ => {}
+        }
+        match (self.network, self.landlock) {
+            (true, 0) => write!(f, "; the network can be taken away"),
+            (true, _) => write!(f, ", network"),
+            (false, _) => write!(f, "; the network cannot be taken away"),
+        }
+    }
+}

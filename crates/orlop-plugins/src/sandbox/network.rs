@@ -1,0 +1,44 @@
+//! Takes the network away from a thread and its children: a filter of system calls (seccomp) that
+//! refuses sockets of every kind but local ones, UDP and raw ones included.
+
+use orlop_core::{Error, Result};
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, TargetArch,
+};
+
+/// Whether there is a filter for this processor.
+pub(super) const IS_POSSIBLE: bool =
+    cfg!(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64"));
+
+/// On x86_64 every call has a second number, which few kernels still know.
+#[cfg(target_arch = "x86_64")]
+const SECOND_NUMBERS: &[i64] = &[0, 0x4000_0000];
+#[cfg(not(target_arch = "x86_64"))]
+const SECOND_NUMBERS: &[i64] = &[0];
+
+/// Refuses sockets to the calling thread, and whatever it starts, for good.
+pub(super) fn take_away() -> Result<()> {
+    let failed = |error: &dyn std::fmt::Display| {
+        Error::unavailable(format!(
+            "sandbox.network = false cannot be kept on this machine: {error}; allow the network or work elsewhere"
+        ))
+    };
+    let program = filter().map_err(|error| failed(&error))?;
+    seccompiler::apply_filter(&program).map_err(|error| failed(&error))
+}
+
+fn filter() -> std::result::Result<BpfProgram, seccompiler::BackendError> {
+    let is_not_local =
+        SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, libc::AF_UNIX as u64)?;
+    let elsewhere = || SeccompRule::new(vec![is_not_local.clone()]);
+    let mut rules = std::collections::BTreeMap::new();
+    for second in SECOND_NUMBERS {
+        rules.insert(libc::SYS_socket | second, vec![elsewhere()?]);
+        // It opens sockets past the filter; programs fall back to ordinary calls.
+        rules.insert(libc::SYS_io_uring_setup | second, Vec::new());
+    }
+    let arch = TargetArch::try_from(std::env::consts::ARCH)?;
+    let refused = SeccompAction::Errno(libc::EACCES as u32);
+    SeccompFilter::new(rules, SeccompAction::Allow, refused, arch)?.try_into()
+}
