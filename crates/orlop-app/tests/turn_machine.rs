@@ -43,7 +43,7 @@ fn beside(id: &str) -> Call {
 }
 
 fn asking(id: &str) -> Call {
-    Call { state: CallState::Asking { reason: "why not".to_owned() }, ..ready(id) }
+    Call { state: CallState::Asking { reason: "why not".to_owned(), form: None }, ..ready(id) }
 }
 
 fn answered(calls: Vec<Call>) -> Input {
@@ -323,7 +323,7 @@ fn input_of(any: &Any) -> Input {
                     let name = format!("c{index}");
                     let state = match state {
                         0 => CallState::Ready,
-                        1 => CallState::Asking { reason: String::new() },
+                        1 => CallState::Asking { reason: String::new(), form: None },
                         _ => CallState::Done { message: ready_message(&name) },
                     };
                     let (idempotent, concurrent) = (*idempotent, *concurrent);

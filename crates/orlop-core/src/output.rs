@@ -101,13 +101,18 @@ impl OutputSchema {
             Value::String(text) => parsed(text).map_err(|problem| vec![problem])?,
             value => value.clone(),
         };
-        let problems = self.0.iter_errors(&value).take(MAX_PROBLEMS).map(|error| {
+        self.fits(&value).map(|()| value)
+    }
+
+    /// Whether a value fits, or what is wrong with it.
+    pub fn fits(&self, value: &Value) -> Result<(), Vec<String>> {
+        let problems = self.0.iter_errors(value).take(MAX_PROBLEMS).map(|error| {
             let place = error.instance_path().to_string();
             let words = shortened(&error.to_string());
             if place.is_empty() { words } else { format!("{place}: {words}") }
         });
         let problems: Vec<String> = problems.collect();
-        if problems.is_empty() { Ok(value) } else { Err(problems) }
+        if problems.is_empty() { Ok(()) } else { Err(problems) }
     }
 
     /// The messages of an answer with the verdict on the last one. What calls tools or was only

@@ -83,6 +83,10 @@ pub enum EventKind {
         reason: String,
         /// What can be answered.
         choices: Vec<String>,
+        /// What the call needs to know, if it is a question: `title` and `inputs` as dialogs have
+        /// them, and the `schema` of the answer.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        form: Option<Map>,
     },
     /// Somebody decided.
     ApprovalResolved {

@@ -3,7 +3,7 @@
 //! Transitions are pure. The driver makes a new state durable before it acts on it, so wherever a
 //! process is killed, the stored state says what was about to happen.
 
-use super::Approval;
+use super::{Approval, form};
 pub use super::again::{Again, Ending, FailedModel, Unfit};
 use orlop_core::types::InspectedCall;
 use orlop_core::types::app_event::ModelName;
@@ -91,6 +91,9 @@ pub enum CallState {
     Asking {
         /// Why.
         reason: String,
+        /// What the call needs to know before it may run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        form: Option<Map>,
     },
     /// It may run.
     Ready,
@@ -278,16 +281,24 @@ impl Turn {
         reason: Option<String>,
     ) -> Result<Next> {
         let call = self.call_mut(id)?;
-        if !matches!(call.state, CallState::Asking { .. }) {
+        let CallState::Asking { form, .. } = &call.state else {
             return Err(Error::conflict(format!("call \"{id}\" has been decided on already")));
-        }
+        };
         if allow {
-            if let Some(input) = input {
-                call.call.payload = input;
-            }
+            call.call.payload = match (form, input) {
+                (Some(form), input) => {
+                    form::answered(form, &call.call.payload, input.as_ref())?
+                }
+                (None, Some(input)) => input,
+                (None, None) => std::mem::take(&mut call.call.payload),
+            };
             call.state = CallState::Ready;
         } else {
-            let reason = reason.unwrap_or_else(|| "the user refused this call".to_owned());
+            let refused = match form {
+                Some(_) => "the user does not want to answer; go on without an answer, or stop",
+                None => "the user refused this call",
+            };
+            let reason = reason.unwrap_or_else(|| refused.to_owned());
             call.state = CallState::Done { message: denied(&call.call, &reason) };
         }
         Ok(self.advance())

@@ -6,6 +6,8 @@
 mod again;
 mod control;
 mod driver;
+mod form;
+mod info;
 pub mod machine;
 mod model;
 mod models;
@@ -13,6 +15,7 @@ mod recover;
 mod replay;
 mod tools;
 
+pub use info::TurnInfo;
 pub use machine::{Outcome, Turn};
 pub use recover::Recovery;
 

@@ -1,6 +1,6 @@
 //! Tool calls: whether they may run, running them, and what is made of their results.
 
-use super::Approval;
+use super::{Approval, TurnInfo, form};
 use super::driver::Driver;
 use super::machine::{Call, CallState, Input, denied};
 use futures::future::BoxFuture;
@@ -10,6 +10,7 @@ use orlop_core::types::app_event::EventKind;
 use orlop_core::types::{ActionRecord, InspectedCall, ToolDescriptor};
 use orlop_core::{Map, Message, Result, ToolEvent, Value, closed_tool_message, lifecycle};
 use serde_json::json;
+use std::sync::Arc;
 
 /// What a running tool came to.
 pub(super) enum Event {
@@ -100,6 +101,10 @@ impl Driver {
                 call.state = CallState::Done { message };
             }
             ToolGate::Ask(reason) => {
+                let form = match wants(tool.as_ref(), "answer") {
+                    true => form::of_call(&call.call.payload).ok(),
+                    false => None,
+                };
                 events.push(EventKind::ApprovalRequested {
                     call_id: call.id.clone(),
                     name,
@@ -107,8 +112,9 @@ impl Driver {
                     input: call.call.payload.clone(),
                     reason: reason.clone(),
                     choices: vec!["allow".to_owned(), "deny".to_owned()],
+                    form: form.clone(),
                 });
-                call.state = CallState::Asking { reason };
+                call.state = CallState::Asking { reason, form };
             }
             ToolGate::Allow | ToolGate::Rewrite(_) => {}
         }
@@ -143,7 +149,18 @@ impl Driver {
                 }
             }
         }
-        if gate == ToolGate::Allow && !permitted && wants_approval(tool) {
+        if wants(tool, "answer") {
+            return Ok(match (form::of_call(&call.call.payload), self.turn.approval) {
+                (Err(error), _) => ToolGate::Deny(error.message().to_owned()),
+                (Ok(_), Approval::Wait) => ToolGate::Ask(format!("tool \"{name}\" has a question")),
+                // To allow everything is no answer.
+                (Ok(_), Approval::Allow | Approval::Deny) => ToolGate::Deny(
+                    "nobody is there to answer; decide yourself what can be decided, and say at the end what you assumed"
+                        .to_owned(),
+                ),
+            });
+        }
+        if gate == ToolGate::Allow && !permitted && wants(tool, "ask") {
             gate = ToolGate::Ask(format!("tool \"{name}\" asks before it runs"));
         }
         Ok(match (gate, self.turn.approval) {
@@ -160,7 +177,19 @@ impl Driver {
         let Some(call) = self.turn.calls().iter().find(|call| call.id == id) else { return };
         let core = self.app.core_of(&self.agent);
         let inspected = call.call.clone();
-        let context = self.context();
+        let context = self.context().owning("tool_call", told_of(call)).lending(
+            "turn",
+            Arc::new(TurnInfo {
+                request_id: self.request.clone(),
+                session_id: self.session.id().to_owned(),
+                agent_id: self.agent.id.clone(),
+                call_id: call.id.clone(),
+                step: self.turn.step,
+                approval: self.turn.approval,
+                stored: self.persist,
+                stream: self.turn.stream,
+            }),
+        );
         let events = core.run_tool_call(inspected.clone(), &self.config, &context).boxed();
         self.tools.push(next_of(id.to_owned(), events, inspected));
     }
@@ -285,6 +314,7 @@ fn says(tool: Option<&ToolDescriptor>, key: &str) -> bool {
     annotation(tool, key).and_then(Value::as_bool) == Some(true)
 }
 
-fn wants_approval(tool: Option<&ToolDescriptor>) -> bool {
-    annotation(tool, "approval").and_then(Value::as_str) == Some("ask")
+/// What a tool wants of a person before it runs: `ask` for a permission, `answer` to a question.
+fn wants(tool: Option<&ToolDescriptor>, what: &str) -> bool {
+    annotation(tool, "approval").and_then(Value::as_str) == Some(what)
 }
