@@ -43,9 +43,7 @@ pub use process::ProcessGroup;
 pub use scope::{MAX_ID, Scope, check_id};
 pub use sessions::{NewSession, Summaries, Summary};
 pub use time::rfc3339;
-pub use turn::{
-    Approval, Decision, Recovery, Request, RequestHandle, Target, TurnInfo, error_of,
-};
+pub use turn::{Approval, Decision, Recovery, Request, RequestHandle, Target, TurnInfo, error_of};
 pub use undo::Difference;
 
 pub use orlop_core::types::app_event::{Event, EventKind, SessionState};

@@ -10,7 +10,7 @@ mod workplace;
 
 use clap::Parser;
 use orlop_app::Plugins;
-use orlop_plugins::SystemMessage;
+use orlop_plugins::{AskUser, SystemMessage, Todo, TodoReminder};
 use orlop_providers::anthropic::Anthropic;
 use orlop_providers::extensions::{PromptCache, Reasoning};
 use orlop_providers::gemini::Gemini;
@@ -39,7 +39,10 @@ pub fn shipped_plugins() -> Plugins {
         .provider(Arc::new(Gemini::new(http.clone())), vec![Arc::new(Reasoning)])
         .provider(Arc::new(Ollama::new(http)), vec![Arc::new(Reasoning)])
         .provider(Arc::new(Scripted::default()), vec![Arc::new(Reasoning)])
-        .feature(Arc::new(SystemMessage));
+        .feature(Arc::new(SystemMessage))
+        .tool(Arc::new(AskUser))
+        .tool(Arc::new(Todo))
+        .host(Arc::new(TodoReminder));
     #[cfg(feature = "local")]
     let plugins = plugins.provider(Arc::new(embedded_model()), vec![Arc::new(Reasoning)]);
     plugins

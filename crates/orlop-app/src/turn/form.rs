@@ -16,7 +16,9 @@ pub(super) const ANSWER: &str = "answer";
 pub(super) fn of_call(arguments: &Value) -> Result<Map> {
     let question = arguments.get("question").and_then(Value::as_str).unwrap_or_default().trim();
     if question.is_empty() {
-        return Err(Error::bad_argument("there is no question; say what to ask under \"question\""));
+        return Err(Error::bad_argument(
+            "there is no question; say what to ask under \"question\"",
+        ));
     }
     let given = |key: &str| arguments.get(key).filter(|value| !value.is_null());
     let (inputs, schema) = match (given("form"), given("options")) {
@@ -38,7 +40,8 @@ pub(super) fn of_call(arguments: &Value) -> Result<Map> {
 fn one_field(question: &str, options: Option<&Value>, multiple: bool) -> Result<(Value, Value)> {
     let text = json!({ "type": "string", "minLength": 1 });
     let Some(options) = options else {
-        let input = json!({ "name": ANSWER, "type": "string", "label": question, "required": true });
+        let input =
+            json!({ "name": ANSWER, "type": "string", "label": question, "required": true });
         return Ok((json!([input]), text));
     };
     let options = options.as_array().filter(|options| (1..=MAX_FIELDS).contains(&options.len()));
@@ -195,18 +198,27 @@ mod tests {
     #[test]
     fn what_cannot_be_asked_is_told_to_the_model() {
         for (arguments, expected) in [
-            (json!("?"), expect![[r#"refused: there is no question; say what to ask under "question""#]]),
+            (
+                json!("?"),
+                expect![[r#"refused: there is no question; say what to ask under "question""#]],
+            ),
             (
                 json!({"question": "q", "options": []}),
-                expect![[r#"refused: "options" must be a list of 1 to 50 texts, or mappings with a "label""#]],
+                expect![[
+                    r#"refused: "options" must be a list of 1 to 50 texts, or mappings with a "label""#
+                ]],
             ),
             (
                 json!({"question": "q", "form": {"type": "text"}}),
-                expect![[r#"refused: "form" is no JSON Schema: "text" is not valid under any of the schemas listed in the 'anyOf' keyword; correct it"#]],
+                expect![[
+                    r#"refused: "form" is no JSON Schema: "text" is not valid under any of the schemas listed in the 'anyOf' keyword; correct it"#
+                ]],
             ),
             (
                 json!({"question": "q", "form": {"type": "string"}}),
-                expect![[r#"refused: "form" must be a JSON Schema with "type": "object" and 1 to 50 properties"#]],
+                expect![[
+                    r#"refused: "form" must be a JSON Schema with "type": "object" and 1 to 50 properties"#
+                ]],
             ),
         ] {
             check(arguments, json!("a"), expected);

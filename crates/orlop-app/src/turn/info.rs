@@ -28,6 +28,8 @@ impl TurnInfo {
     /// The turn that a tool was called in.
     pub fn of(cx: &Context) -> Result<Self> {
         let info = cx.handle::<Self>("turn").map(|info| (*info).clone());
-        info.ok_or_else(|| Error::bad_state("this tool was not called in a request of an application"))
+        info.ok_or_else(|| {
+            Error::bad_state("this tool was not called in a request of an application")
+        })
     }
 }

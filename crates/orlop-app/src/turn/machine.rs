@@ -3,8 +3,8 @@
 //! Transitions are pure. The driver makes a new state durable before it acts on it, so wherever a
 //! process is killed, the stored state says what was about to happen.
 
-use super::{Approval, form};
 pub use super::again::{Again, Ending, FailedModel, Unfit};
+use super::{Approval, form};
 use orlop_core::types::InspectedCall;
 use orlop_core::types::app_event::ModelName;
 use orlop_core::{Error, Map, Message, Result, Value, closed_tool_message};
@@ -286,9 +286,7 @@ impl Turn {
         };
         if allow {
             call.call.payload = match (form, input) {
-                (Some(form), input) => {
-                    form::answered(form, &call.call.payload, input.as_ref())?
-                }
+                (Some(form), input) => form::answered(form, &call.call.payload, input.as_ref())?,
                 (None, Some(input)) => input,
                 (None, None) => std::mem::take(&mut call.call.payload),
             };

@@ -1,8 +1,8 @@
 //! Tool calls: whether they may run, running them, and what is made of their results.
 
-use super::{Approval, TurnInfo, form};
 use super::driver::Driver;
 use super::machine::{Call, CallState, Input, denied};
+use super::{Approval, TurnInfo, form};
 use futures::future::BoxFuture;
 use futures::stream::{BoxStream, StreamExt};
 use orlop_core::hooks::{RequestInfo, RequestKind, ToolCallInfo, ToolGate, ToolResultInfo};

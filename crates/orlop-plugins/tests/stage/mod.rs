@@ -4,7 +4,7 @@
 
 use orlop_app::assets::AssetFiles;
 use orlop_app::config::{AppConfig, RuntimeEnv, Vars};
-use orlop_app::store::Store;
+use orlop_app::store::{Acquired, Store};
 use orlop_app::*;
 use orlop_core::types::ToolReport;
 use orlop_core::*;
@@ -248,4 +248,20 @@ pub fn echo(name: &'static str) -> ScriptedTool {
     ScriptedTool::new(name)
         .offering(&[name])
         .execute_tool(|input, _| Ok(ToolReport::ok(json!(input.payload.to_string()))))
+}
+
+/// A runtime of its own: dropping it ends everything in it at once, as a killed process does.
+pub fn process() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
+}
+
+/// Frees a session whose process is gone, as its lease running out would.
+pub async fn bury(store: &Arc<dyn Store>, session: &str) {
+    let (scope, time) = (Scope::local(), std::time::Duration::from_secs(60));
+    match store.acquire(&scope, session, "heir", time).await.unwrap() {
+        Acquired::Held { owner, .. } => {
+            assert!(store.revoke(&scope, session, &owner).await.unwrap())
+        }
+        Acquired::Lease(lease) => store.release(&scope, &lease).await.unwrap(),
+    }
 }
