@@ -8,6 +8,7 @@ pub mod app_event;
 pub mod change;
 pub mod error;
 pub mod event;
+mod findings;
 pub mod json;
 pub mod lifecycle;
 pub mod message;

@@ -1,6 +1,9 @@
 //! The Messages API.
 
-use crate::{FRAGMENTS, bench_bare, bench_copied, bench_reader, in_reads};
+use crate::{
+    FRAGMENTS, bench_bare, bench_copied, bench_first_request, bench_reader, bench_request,
+    in_reads, stored,
+};
 use bytes::Bytes;
 use divan::Bencher;
 use orlop_providers::anthropic::MessagesReader;
@@ -87,13 +90,21 @@ fn conversation(length: usize) -> Vec<NativeItem> {
         3 => result(format!("b{}", n - 2)),
         _ => json!({ "role": "assistant", "content": [{ "type": "text", "text": words }] }),
     };
-    (0..length).map(item).map(NativeItem::from).collect()
+    stored((0..length).map(item))
+}
+
+fn request(items: &[NativeItem]) -> Bytes {
+    body(&Map::new(), items, None, Cache::Minutes)
 }
 
 #[divan::bench(args = [10, 1_000, 10_000])]
 fn request_body(bencher: Bencher<'_, '_>, length: usize) {
-    let items = conversation(length);
-    bencher.bench(|| body(&Map::new(), &items, None, Cache::Minutes));
+    bench_request(bencher, &conversation(length), request);
+}
+
+#[divan::bench(args = [10, 1_000, 10_000])]
+fn first_request_body(bencher: Bencher<'_, '_>, length: usize) {
+    bench_first_request(bencher, &conversation(length), request);
 }
 
 /// Copying the same items.

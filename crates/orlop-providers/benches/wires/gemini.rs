@@ -1,9 +1,11 @@
 //! generateContent.
 
-use crate::{FRAGMENTS, bench_bare, bench_copied, bench_reader, in_reads};
+use crate::{
+    FRAGMENTS, bench_bare, bench_copied, bench_first_request, bench_reader, bench_request,
+    in_reads, stored,
+};
 use bytes::Bytes;
 use divan::Bencher;
-use divan::counter::ItemsCount;
 use orlop_providers::gemini::ContentReader;
 use orlop_providers::gemini::request::body;
 use orlop_types::{Map, NativeItem};
@@ -78,10 +80,8 @@ fn provider_events(bencher: Bencher<'_, '_>, counting: bool) {
     bench_reader::<ContentReader>(bencher, &reads(counting));
 }
 
-const TURNS: usize = 2_500;
-
-/// A conversation of four items a turn, half of them with calls and results.
-fn conversation() -> Vec<NativeItem> {
+/// A conversation of so many items, four a turn, half of them with calls and results.
+fn conversation(length: usize) -> Vec<NativeItem> {
     let turn = |n: usize| {
         [
             json!({ "role": "user", "parts": [{ "text": format!("question {n} ").repeat(20) }] }),
@@ -92,19 +92,26 @@ fn conversation() -> Vec<NativeItem> {
             json!({ "parts": [{ "text": "an answer ".repeat(30) }], "role": "model" }),
         ]
     };
-    (0..TURNS).flat_map(turn).map(NativeItem::from).collect()
-}
-
-/// Copying the same items.
-#[divan::bench]
-fn bytes_copied(bencher: Bencher<'_, '_>) {
-    bench_copied(bencher, &conversation());
+    stored((0..length).flat_map(turn).take(length))
 }
 
 /// The body of the request, arranged as the API wants it.
-#[divan::bench]
-fn request_body(bencher: Bencher<'_, '_>) {
-    let items = conversation();
-    let params = Map::new();
-    bencher.counter(ItemsCount::new(items.len())).bench(|| body(&params, &items, None));
+fn request(items: &[NativeItem]) -> Bytes {
+    body(&Map::new(), items, None)
+}
+
+#[divan::bench(args = [10, 1_000, 10_000])]
+fn request_body(bencher: Bencher<'_, '_>, length: usize) {
+    bench_request(bencher, &conversation(length), request);
+}
+
+#[divan::bench(args = [10, 1_000, 10_000])]
+fn first_request_body(bencher: Bencher<'_, '_>, length: usize) {
+    bench_first_request(bencher, &conversation(length), request);
+}
+
+/// Copying the same items.
+#[divan::bench(args = [10, 1_000, 10_000])]
+fn bytes_copied(bencher: Bencher<'_, '_>, length: usize) {
+    bench_copied(bencher, &conversation(length));
 }

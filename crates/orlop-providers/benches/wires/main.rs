@@ -12,7 +12,7 @@ use divan::{Bencher, black_box};
 use futures::executor::block_on;
 use futures::stream::{self, StreamExt};
 use orlop_providers::wire::{Reader, Step, events};
-use orlop_types::NativeItem;
+use orlop_types::{NativeItem, Value};
 
 /// How many fragments an answer has.
 const FRAGMENTS: usize = 2_000;
@@ -58,6 +58,32 @@ fn bench_reader<R: Reader>(bencher: Bencher<'_, '_>, reads: &[Bytes]) {
             length
         })
     });
+}
+
+/// A history as it comes from a store: nobody has looked into its items yet.
+fn stored(items: impl IntoIterator<Item = Value>) -> Vec<NativeItem> {
+    items.into_iter().filter_map(|item| NativeItem::from_text(&item.to_string()).ok()).collect()
+}
+
+/// Makes requests of a history that was sent before, as all but the first of a process are.
+fn bench_request<O>(
+    bencher: Bencher<'_, '_>,
+    items: &[NativeItem],
+    request: impl Fn(&[NativeItem]) -> O + Sync,
+) {
+    request(items);
+    bencher.bench(|| request(black_box(items)));
+}
+
+/// Makes the first request of a history.
+fn bench_first_request<O>(
+    bencher: Bencher<'_, '_>,
+    items: &[NativeItem],
+    request: impl Fn(&[NativeItem]) -> O + Sync,
+) {
+    bencher
+        .with_inputs(|| stored(items.iter().map(NativeItem::to_json)))
+        .bench_refs(|items| request(black_box(items)));
 }
 
 /// Copies the texts of items together.

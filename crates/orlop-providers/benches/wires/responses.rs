@@ -1,8 +1,11 @@
 //! The Responses API.
 
-use crate::{FRAGMENTS, bench_bare, bench_copied, bench_reader, in_reads};
+use crate::{
+    FRAGMENTS, bench_bare, bench_copied, bench_first_request, bench_reader, bench_request,
+    in_reads, stored,
+};
 use bytes::Bytes;
-use divan::{Bencher, black_box};
+use divan::Bencher;
 use orlop_providers::responses::ResponsesReader;
 use orlop_providers::responses::history::{Selection, texts};
 use orlop_providers::responses::request::body;
@@ -67,24 +70,29 @@ fn provider_events(bencher: Bencher<'_, '_>, numbered: bool) {
 /// A conversation in which every answer reasons and calls a tool.
 fn items(length: usize) -> Vec<NativeItem> {
     let words = "some words of ordinary length ".repeat(4);
-    (0..length)
-        .map(|n| {
-            let id = format!("call_{}", n / 4);
-            match n % 4 {
-                0 => json!({ "type": "message", "role": "user", "content": words }),
-                1 => json!({ "type": "reasoning", "id": "rs", "summary": [], "encrypted_content": words }),
-                2 => json!({ "type": "function_call", "call_id": id, "name": "f", "arguments": "{}" }),
-                _ => json!({ "type": "function_call_output", "call_id": id, "output": words }),
-            }
-            .into()
-        })
-        .collect()
+    stored((0..length).map(|n| {
+        let id = format!("call_{}", n / 4);
+        match n % 4 {
+            0 => json!({ "type": "message", "role": "user", "content": words }),
+            1 => json!({ "type": "reasoning", "id": "rs", "summary": [], "encrypted_content": words }),
+            2 => json!({ "type": "function_call", "call_id": id, "name": "f", "arguments": "{}" }),
+            _ => json!({ "type": "function_call_output", "call_id": id, "output": words }),
+        }
+    }))
+}
+
+fn request(items: &[NativeItem]) -> Bytes {
+    body(&Map::new(), &texts(items, Selection::default()), None)
 }
 
 #[divan::bench(args = [10, 1_000, 10_000])]
 fn request_body(bencher: Bencher<'_, '_>, length: usize) {
-    let items = items(length);
-    bencher.bench(|| body(&Map::new(), &texts(black_box(&items), Selection::default()), None));
+    bench_request(bencher, &items(length), request);
+}
+
+#[divan::bench(args = [10, 1_000, 10_000])]
+fn first_request_body(bencher: Bencher<'_, '_>, length: usize) {
+    bench_first_request(bencher, &items(length), request);
 }
 
 /// Copying the same items.

@@ -11,6 +11,7 @@ mod content;
 pub mod convert;
 pub mod event;
 mod fields;
+mod found;
 mod ids;
 mod provider;
 pub mod request;

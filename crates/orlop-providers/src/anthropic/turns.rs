@@ -5,10 +5,10 @@
 //! history may have it otherwise, for instance after an interrupted turn, and is not changed.
 
 use super::content::text_block;
-use super::fields::{Fields, quoted};
-use crate::wire::json::{fill, parse};
+use super::fields::quoted;
+use super::found::{ASSISTANT, Found, Kind, USER, only_content};
+use crate::wire::place::Kept;
 use orlop_types::{NativeItem, Value};
-use serde_json::value::RawValue;
 use std::borrow::Cow;
 
 /// What stands for the result of a call that has none.
@@ -18,62 +18,29 @@ const LATE_RESULT: &str = "[the result of an earlier tool call]";
 /// What stands for the beginning of a conversation that begins with an answer.
 const BEGINNING: &str = "[the conversation goes on]";
 
-const USER: &str = r#"{"role":"user","content":"#;
-const ASSISTANT: &str = r#"{"role":"assistant","content":"#;
-
-/// What an item is to the order. Ids are JSON texts.
-enum Kind<'a> {
-    /// Instructions; they stand elsewhere.
-    System,
-    /// A message of the person.
-    User(Said<'a>),
-    /// An answer, with the calls that it waits for.
-    Assistant(Cow<'a, str>, Vec<&'a str>),
-    /// Nothing: the API refuses messages without content.
-    Empty,
-    /// Anything else.
-    Other,
-}
-
 /// A message of the person.
 struct Said<'a> {
     item: &'a NativeItem,
     /// Its content, as JSON text.
     content: &'a str,
     /// The calls that it has results of.
-    results: Vec<&'a str>,
+    results: &'a [Kept],
 }
 
-/// What the order depends on in a block.
-#[derive(Debug, Default)]
-struct Head<'a> {
-    kind: Option<&'a RawValue>,
-    id: Option<&'a RawValue>,
-    tool_use_id: Option<&'a RawValue>,
-    text: Option<&'a RawValue>,
-    cache_control: Option<&'a RawValue>,
-}
-
-fill!(Head, "a block",
-    place: {},
-    value: {
-        "type" => kind,
-        "id" => id,
-        "tool_use_id" => tool_use_id,
-        "text" => text,
-        "cache_control" => cache_control,
-    },
-    skip unknown,
-);
-
-impl Head<'_> {
-    fn is(&self, kind: &str) -> bool {
-        self.kind.is_some_and(|held| held.get().trim_matches('"') == kind)
+impl<'a> Said<'a> {
+    fn results(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+        read_all(self.results, self.item)
     }
 
-    /// The API sends text blocks without text, now and then, and refuses them.
-    fn is_empty_text(&self) -> bool {
-        self.is("text") && self.text.is_some_and(|text| text.get() == "\"\"")
+    fn answers(&self, call: &str) -> bool {
+        self.results().any(|id| id == call)
+    }
+
+    /// Whether it has results of these calls only, and of each of them one.
+    fn fits(&self, calls: &[&str]) -> bool {
+        self.results().enumerate().all(|(position, id)| {
+            calls.contains(&id) && !self.results().take(position).any(|other| other == id)
+        })
     }
 }
 
@@ -105,27 +72,44 @@ impl<'a, 'o> Turns<'a, 'o> {
     }
 
     pub(super) fn push(&mut self, item: &'a NativeItem) {
-        match self.kind(item) {
+        let wire = item.wire();
+        let Some(found) = Found::of(item) else {
+            return match only_content(wire, USER) {
+                Some(content) => self.said.push(Said { item, content, results: &[] }),
+                None => self.answer(item, wire, &[]),
+            };
+        };
+        self.ended.marked |= found.marked;
+        match found.kind {
             Kind::System => self.ended.instructions.push(item),
-            Kind::User(said) => self.said.push(said),
-            Kind::Assistant(text, calls) => {
-                // The API takes answers one after the other as one.
-                if !self.said.is_empty() {
-                    self.close();
-                }
-                if self.empty {
-                    self.message(&format!("{USER}{}}}", quoted(BEGINNING)));
-                }
-                self.message(&text);
-                self.calls.extend(calls);
-                self.ended.answer = Some(item);
+            Kind::User => {
+                let content = found.content.read(wire);
+                self.said.push(Said { item, content, results: &found.ids });
             }
+            Kind::Assistant if found.gaps => {
+                self.answer(item, &without_empty_text(item), &found.ids);
+            }
+            Kind::Assistant => self.answer(item, wire, &found.ids),
             Kind::Empty => {}
             Kind::Other => {
                 self.close();
-                self.message(item.wire());
+                self.message(wire);
             }
         }
+    }
+
+    /// Writes an answer.
+    fn answer(&mut self, item: &'a NativeItem, text: &str, calls: &'a [Kept]) {
+        // The API takes answers one after the other as one.
+        if !self.said.is_empty() {
+            self.close();
+        }
+        if self.empty {
+            self.message(&format!("{USER}{}}}", quoted(BEGINNING)));
+        }
+        self.message(text);
+        self.calls.extend(read_all(calls, item));
+        self.ended.answer = Some(item);
     }
 
     pub(super) fn end(mut self) -> Ended<'a> {
@@ -135,35 +119,52 @@ impl<'a, 'o> Turns<'a, 'o> {
 
     /// Writes what the person said since the last answer.
     fn close(&mut self) {
-        let (said, calls) = (std::mem::take(&mut self.said), std::mem::take(&mut self.calls));
+        let (mut said, mut calls) =
+            (std::mem::take(&mut self.said), std::mem::take(&mut self.calls));
         let no_tools = calls.is_empty() && said.iter().all(|said| said.results.is_empty());
         if no_tools || answers_all(&said, &calls) {
             said.iter().for_each(|said| self.message(said.item.wire()));
-            return;
+        } else {
+            self.together(&said, &calls);
         }
-        let missing = calls.iter().filter(|id| !said.iter().any(|said| said.results.contains(id)));
-        let mut blocks: Vec<Cow<'_, str>> = missing.map(|id| no_result(id).into()).collect();
-        let mut open = calls.clone();
+        // Their room is used again.
+        said.clear();
+        calls.clear();
+        (self.said, self.calls) = (said, calls);
+    }
+
+    /// Writes one message of several: the results of all calls, and then the rest.
+    fn together(&mut self, said: &[Said<'_>], calls: &[&str]) {
+        self.message(USER);
+        self.out.push('[');
+        let start = self.out.len();
+        for id in calls.iter().filter(|id| !said.iter().any(|said| said.answers(id))) {
+            self.block(start, &no_result(id));
+        }
+        let mut open = calls.to_vec();
         let mut others = Vec::new();
-        for said in &said {
-            let results = &said.results;
-            if results.is_empty() {
+        for said in said {
+            if said.results.is_empty() {
                 others.push(inside(said.content));
-            } else if results.iter().all(|id| open.contains(id)) && are_unique(results) {
-                open.retain(|id| !results.contains(id));
-                blocks.push(inside(said.content));
+            } else if said.fits(&open) {
+                open.retain(|id| !said.answers(id));
+                self.block(start, &inside(said.content));
             } else {
                 let (fitting, late) = sorted(said.item, &mut open);
-                blocks.extend(fitting.into_iter().map(Cow::Owned));
+                fitting.iter().for_each(|block| self.block(start, block));
                 others.extend(late.into_iter().map(Cow::Owned));
             }
         }
-        self.message(USER);
-        for (position, block) in blocks.iter().chain(&others).enumerate() {
-            self.out.push(if position == 0 { '[' } else { ',' });
-            self.out.push_str(block);
-        }
+        others.iter().for_each(|block| self.block(start, block));
         self.out.push_str("]}");
+    }
+
+    /// Writes a block of the content that begins at `start`.
+    fn block(&mut self, start: usize, block: &str) {
+        if self.out.len() > start {
+            self.out.push(',');
+        }
+        self.out.push_str(block);
     }
 
     fn message(&mut self, text: &str) {
@@ -172,64 +173,16 @@ impl<'a, 'o> Turns<'a, 'o> {
         }
         self.out.push_str(text);
     }
-
-    fn kind(&mut self, item: &'a NativeItem) -> Kind<'a> {
-        let Some((role, content, heads)) = read(item.wire()) else { return Kind::Other };
-        self.ended.marked |= heads.iter().any(|head| head.cache_control.is_some());
-        let is_empty = match content {
-            "\"\"" | "null" => true,
-            _ => content.starts_with('[') && heads.iter().all(Head::is_empty_text),
-        };
-        match role {
-            "system" if heads.iter().all(|head| head.is("text")) => Kind::System,
-            "user" | "assistant" if is_empty => Kind::Empty,
-            "user" => {
-                let results = heads.iter().filter(|head| head.is("tool_result"));
-                let results = results.map(|head| head.tool_use_id.map_or("\"\"", RawValue::get));
-                Kind::User(Said { item, content, results: results.collect() })
-            }
-            "assistant" => {
-                let calls = heads.iter().filter(|head| head.is("tool_use"));
-                let calls = calls.map(|head| head.id.map_or("\"\"", RawValue::get)).collect();
-                match heads.iter().any(Head::is_empty_text) {
-                    true => Kind::Assistant(without_empty_text(item).into(), calls),
-                    false => Kind::Assistant(item.wire().into(), calls),
-                }
-            }
-            _ => Kind::Other,
-        }
-    }
 }
 
-/// The role, the text of the content, and its blocks if it is a list of them.
-fn read(wire: &str) -> Option<(&str, &str, Vec<Head<'_>>)> {
-    for (role, start) in [("user", USER), ("assistant", ASSISTANT)] {
-        let Some(rest) = wire.strip_prefix(start) else { continue };
-        let content = rest.strip_suffix('}')?;
-        // What is text alone is not looked into. Its end matters only where it is taken apart.
-        if content.starts_with('"') {
-            return Some((role, content, Vec::new()));
-        }
-        if let Ok(heads) = parse(content) {
-            return Some((role, content, heads));
-        }
-    }
-    let Fields(fields) = serde_json::from_str(wire).ok()?;
-    let named = |name: &str| fields.iter().find(|(key, _)| key == name).map(|field| field.1.get());
-    let (role, content) = (named("role")?.trim_matches('"'), named("content").unwrap_or("null"));
-    Some((role, content, parse(content).unwrap_or_default()))
+fn read_all<'a>(ids: &'a [Kept], item: &'a NativeItem) -> impl Iterator<Item = &'a str> + use<'a> {
+    ids.iter().map(|id| id.read(item.wire()))
 }
 
 /// Whether one message has a result for each call, and no other.
 fn answers_all(said: &[Said<'_>], calls: &[&str]) -> bool {
-    let [Said { results, .. }] = said else { return false };
-    results.len() == calls.len()
-        && are_unique(results)
-        && results.iter().all(|id| calls.contains(id))
-}
-
-fn are_unique(ids: &[&str]) -> bool {
-    ids.iter().enumerate().all(|(position, id)| !ids[..position].contains(id))
+    let [said] = said else { return false };
+    said.results.len() == calls.len() && said.fits(calls)
 }
 
 fn no_result(id: &str) -> String {

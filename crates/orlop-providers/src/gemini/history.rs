@@ -1,11 +1,12 @@
 //! Items in the order and the groups that the API insists on: instructions apart, every call
 //! answered, the results of a turn together, the person first.
 //!
-//! Items are copied as text. Only those with calls or results are looked into.
+//! Items are copied as text. Only those with calls or results are looked into, and only once.
 
 use super::call_ids::CALL_IDS;
 use super::from_native::result_text;
 use super::to_native::TOOL_CALL_ID;
+use crate::wire::place::Kept;
 use memchr::memmem;
 use orlop_types::{NativeItem, Value};
 use serde::Deserialize;
@@ -37,15 +38,24 @@ pub struct Arranged {
 /// assert_eq!(arranged.instructions, r#"{"text":"be brief"}"#);
 /// assert_eq!(arranged.contents, r#"{"role":"user","parts":[{"text":"hi"}]}"#);
 /// ```
-pub fn arrange<'a, I>(items: I) -> Arranged
-where
-    I: IntoIterator<Item = &'a NativeItem>,
-    I::IntoIter: Clone,
-{
+pub fn arrange<'a>(items: impl IntoIterator<Item = &'a NativeItem>) -> Arranged {
+    let Pieces { instructions, contents } = pieces(items);
+    Arranged { instructions, contents: contents.join(",") }
+}
+
+/// The same, before it is copied together.
+#[derive(Default)]
+pub(super) struct Pieces<'a> {
+    pub(super) instructions: String,
+    /// The text of each content.
+    pub(super) contents: Vec<Cow<'a, str>>,
+}
+
+/// Arranges the items of a conversation without copying them.
+pub(super) fn pieces<'a>(items: impl IntoIterator<Item = &'a NativeItem>) -> Pieces<'a> {
     let items = items.into_iter();
-    let size = items.clone().map(|item| item.wire().len() + 1).sum();
     let mut arranging = Arranging::default();
-    arranging.out.contents.reserve(size);
+    arranging.out.contents.reserve(items.size_hint().0);
     items.for_each(|item| arranging.push(item));
     arranging.settle();
     arranging.out
@@ -56,7 +66,7 @@ const BEGIN: &str = r#"{"role":"user","parts":[{"text":"(The conversation goes o
 
 #[derive(Default)]
 struct Arranging<'a> {
-    out: Arranged,
+    out: Pieces<'a>,
     /// The calls of the model's turn.
     calls: Vec<Call<'a>>,
     /// What the results came with that is no result.
@@ -71,10 +81,45 @@ struct Arranging<'a> {
 }
 
 struct Call<'a> {
-    name: Cow<'a, str>,
+    name: &'a str,
     /// The server's id, and ours.
-    ids: [Option<Cow<'a, str>>; 2],
+    ids: [Option<&'a str>; 2],
     result: Option<Cow<'a, str>>,
+}
+
+/// What was found in an item, and is kept with it. Most only say something: there nothing is.
+enum Found {
+    /// Instructions; they stand elsewhere.
+    Instructions,
+    /// It says nothing; the API refuses those.
+    Silence,
+    /// The model calls tools.
+    Calls(Box<[KeptName]>),
+    /// Its parts, some of which are results.
+    Results(Box<[KeptPart]>),
+}
+
+struct KeptPart {
+    text: Kept,
+    /// The call that it is the result of.
+    response: Option<KeptName>,
+}
+
+/// How a call, or its result, says which one it is.
+struct KeptName {
+    name: Kept,
+    id: Option<Kept>,
+}
+
+impl KeptName {
+    fn of(named: &Named<'_>, wire: &str) -> Self {
+        let id = named.id.as_ref().map(|id| Kept::of(id, wire));
+        Self { name: Kept::of(&named.name, wire), id }
+    }
+
+    fn read<'a>(&'a self, wire: &'a str) -> (&'a str, Option<&'a str>) {
+        (self.name.read(wire), self.id.as_ref().map(|id| id.read(wire)))
+    }
 }
 
 /// An item's text, in pieces.
@@ -100,56 +145,76 @@ struct Named<'a> {
     id: Option<Cow<'a, str>>,
 }
 
+/// Looks into an item.
+fn find(item: &NativeItem) -> Option<Found> {
+    let wire = item.wire();
+    match role(item) {
+        Some("system" | "developer") => Some(Found::Instructions),
+        _ if !has_parts(item) => Some(Found::Silence),
+        Some("model") if mentions(wire, "functionCall") => {
+            let calls = raw_parts(wire).into_iter().filter_map(|part| tool_part(part)?.call);
+            Some(Found::Calls(calls.map(|call| KeptName::of(&call, wire)).collect()))
+        }
+        Some("user" | "function") if mentions(wire, "functionResponse") => {
+            let parts = raw_parts(wire).into_iter().map(|part| {
+                let response = tool_part(part).and_then(|part| part.response);
+                let response = response.map(|named| KeptName::of(&named, wire));
+                KeptPart { text: Kept::of(part.get(), wire), response }
+            });
+            Some(Found::Results(parts.collect()))
+        }
+        _ => None,
+    }
+}
+
 impl<'a> Arranging<'a> {
     fn push(&mut self, item: &'a NativeItem) {
         let wire = item.wire();
-        match role(item) {
-            Some("system" | "developer") => self.instruct(wire),
-            _ if !has_parts(item) => {}
-            Some("model") => self.model(item),
-            Some("user" | "function") if mentions(wire, "functionResponse") => self.results(item),
-            _ => {
+        match item.found(find) {
+            Some(Found::Instructions) => self.instruct(wire),
+            Some(Found::Silence) => {}
+            Some(Found::Calls(calls)) => self.call(item, calls),
+            Some(Found::Results(parts)) => self.results(item, parts),
+            None if role(item) == Some("model") => self.say(wire, false),
+            None => {
                 self.settle();
-                self.add(wire);
+                self.add(wire.into());
             }
         }
     }
 
     /// Adds a content that is not the model's.
-    fn add(&mut self, content: &str) {
+    fn add(&mut self, content: Cow<'a, str>) {
         self.turn.clear();
-        add(&mut self.out.contents, content);
+        self.out.contents.push(content);
     }
 
     fn instruct(&mut self, wire: &'a str) {
         let usual = wire.strip_prefix(r#"{"role":"system","parts":["#);
         match usual.and_then(|rest| rest.strip_suffix("]}")) {
             Some("") => {}
-            Some(parts) => add(&mut self.out.instructions, parts),
+            Some(parts) => self.add_instruction(parts),
             None => {
                 for part in raw_parts(wire) {
-                    add(&mut self.out.instructions, part.get());
+                    self.add_instruction(part.get());
                 }
             }
         }
     }
 
-    fn model(&mut self, item: &'a NativeItem) {
-        if self.answering {
-            self.settle();
+    fn add_instruction(&mut self, parts: &str) {
+        if !self.out.instructions.is_empty() {
+            self.out.instructions.push(',');
         }
-        if self.out.contents.is_empty() {
-            self.out.contents.push_str(BEGIN);
-        }
-        let calls = mentions(item.wire(), "functionCall");
-        self.say(item.wire(), calls);
-        if !calls {
-            return;
-        }
+        self.out.instructions.push_str(parts);
+    }
+
+    fn call(&mut self, item: &'a NativeItem, calls: &'a [KeptName]) {
+        self.say(item.wire(), true);
         let kept = item.metadata().get(CALL_IDS).and_then(Value::as_array);
-        let calls = raw_parts(item.wire()).into_iter().filter_map(|part| tool_part(part)?.call);
-        self.calls.extend(calls.enumerate().map(|(index, Named { name, id })| {
-            let kept = kept.and_then(|ids| ids.get(index)?.as_str()).map(Cow::from);
+        self.calls.extend(calls.iter().enumerate().map(|(index, call)| {
+            let (name, id) = call.read(item.wire());
+            let kept = kept.and_then(|ids| ids.get(index)?.as_str());
             Call { name, ids: [id, kept], result: None }
         }));
     }
@@ -157,46 +222,51 @@ impl<'a> Arranging<'a> {
     /// Adds a content of the model. Calls come right behind a turn of the person: with what the
     /// model said before them they are one content.
     fn say(&mut self, content: &'a str, calls: bool) {
+        if self.answering {
+            self.settle();
+        }
+        if self.out.contents.is_empty() {
+            self.out.contents.push(BEGIN.into());
+        }
         if self.turn.is_empty() {
             self.begin = self.out.contents.len();
         }
         self.turn.push(content);
         if self.turn.len() == 1 || !calls {
-            return add(&mut self.out.contents, content);
+            return self.out.contents.push(content.into());
         }
         let parts = self.turn.iter().flat_map(|content| raw_parts(content));
         let parts: Vec<&str> = parts.map(RawValue::get).collect();
         self.out.contents.truncate(self.begin);
         let merged = format!("{{\"role\":\"model\",\"parts\":[{}]}}", parts.join(","));
-        add(&mut self.out.contents, &merged);
+        self.out.contents.push(merged.into());
     }
 
-    fn results(&mut self, item: &'a NativeItem) {
-        let parts = raw_parts(item.wire());
+    fn results(&mut self, item: &'a NativeItem, parts: &'a [KeptPart]) {
         let kept = item.metadata().get(TOOL_CALL_ID).and_then(Value::as_str);
         let first = !self.answering;
         self.answering = true;
         let (mut last, mut in_order) = (None, true);
-        for part in parts {
-            let Some(Named { name, id }) = tool_part(part).and_then(|part| part.response) else {
-                self.beside.push(part.get().into());
+        for KeptPart { text, response } in parts {
+            let text = text.read(item.wire());
+            let Some((name, id)) = response.as_ref().map(|named| named.read(item.wire())) else {
+                self.beside.push(text.into());
                 continue;
             };
-            let ids = [id, kept.map(Cow::from)];
-            match self.find(&name, &ids) {
+            match self.find(name, [id, kept]) {
                 Some(at) => {
                     in_order &= last.is_none_or(|last| last < at);
                     last = Some(at);
                     let call = &mut self.calls[at];
                     in_order &= call.name == name;
                     call.result = Some(match call.name == name {
-                        true => part.get().into(),
-                        false => renamed(part, &call.name).into(),
+                        true => text.into(),
+                        false => renamed(text, call.name).into(),
                     });
                 }
                 None => {
                     in_order = false;
-                    self.beside.push(orphan(part, &name).into());
+                    self.beside.push(orphan(text, name).into());
                 }
             }
         }
@@ -205,7 +275,7 @@ impl<'a> Arranging<'a> {
     }
 
     /// The call that a result answers.
-    fn find(&self, name: &str, ids: &[Option<Cow<'_, str>>; 2]) -> Option<usize> {
+    fn find(&self, name: &str, ids: [Option<&str>; 2]) -> Option<usize> {
         let open = |call: &Call<'_>| call.result.is_none();
         let same_id = |call: &Call<'_>| {
             ids.iter().flatten().any(|id| call.ids.iter().flatten().any(|own| own == id))
@@ -217,30 +287,22 @@ impl<'a> Arranging<'a> {
     /// Ends the results of a turn: what lacks is said, and all of them go into one content.
     fn settle(&mut self) {
         self.answering = false;
-        let calls = std::mem::take(&mut self.calls);
-        let beside = std::mem::take(&mut self.beside);
         if let Some(item) = self.alone.take() {
-            return self.add(item);
+            self.calls.clear();
+            self.beside.clear();
+            return self.add(item.into());
         }
-        if calls.is_empty() && beside.is_empty() {
+        if self.calls.is_empty() && self.beside.is_empty() {
             return;
         }
-        let results = calls.into_iter().map(|call| match call.result {
+        let results = self.calls.drain(..).map(|call| match call.result {
             Some(result) => result,
             None => unanswered(&call).into(),
         });
-        let parts: Vec<Cow<'_, str>> = results.chain(beside).collect();
+        let parts: Vec<Cow<'_, str>> = results.chain(self.beside.drain(..)).collect();
         let content = format!("{{\"role\":\"user\",\"parts\":[{}]}}", parts.join(","));
-        self.add(&content);
+        self.add(content.into());
     }
-}
-
-/// Adds an element to the text of a list.
-fn add(list: &mut String, element: &str) {
-    if !list.is_empty() {
-        list.push(',');
-    }
-    list.push_str(element);
 }
 
 /// Whose an item is. The role stands at the begin or at the end of the text, as a rule.
@@ -279,15 +341,15 @@ fn tool_part(part: &RawValue) -> Option<ToolPart<'_>> {
 }
 
 /// A result of the call as the call names its tool.
-fn renamed(part: &RawValue, name: &str) -> String {
-    let mut part: Value = serde_json::from_str(part.get()).unwrap_or_default();
+fn renamed(part: &str, name: &str) -> String {
+    let mut part: Value = serde_json::from_str(part).unwrap_or_default();
     part["functionResponse"]["name"] = name.into();
     part.to_string()
 }
 
 /// A result whose call is gone, as text.
-fn orphan(part: &RawValue, name: &str) -> String {
-    let part: Value = serde_json::from_str(part.get()).unwrap_or_default();
+fn orphan(part: &str, name: &str) -> String {
+    let part: Value = serde_json::from_str(part).unwrap_or_default();
     let (text, _) = result_text(&part["functionResponse"]["response"]);
     json!({ "text": format!("[result of an earlier call of the tool {name:?}] {text}") })
         .to_string()
@@ -298,7 +360,7 @@ fn unanswered(call: &Call<'_>) -> String {
     let mut response =
         json!({ "name": call.name, "response": { "error": "the call was not answered" } });
     if let [Some(id), _] = &call.ids {
-        response["id"] = id.as_ref().into();
+        response["id"] = (*id).into();
     }
     json!({ "functionResponse": response }).to_string()
 }

@@ -1,6 +1,6 @@
 //! The body of a request, copied together from texts that exist already.
 
-use super::history::{Arranged, arrange};
+use super::history::{Pieces, pieces};
 use crate::wire::body::fields;
 use bytes::Bytes;
 use orlop_types::{Map, NativeItem, Value};
@@ -24,12 +24,12 @@ const TOOLS: &str = "tools";
 /// );
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-pub fn body<'a, I>(params: &Map, items: I, tools: Option<&str>) -> Bytes
-where
-    I: IntoIterator<Item = &'a NativeItem>,
-    I::IntoIter: Clone,
-{
-    let Arranged { instructions, contents } = arrange(items);
+pub fn body<'a>(
+    params: &Map,
+    items: impl IntoIterator<Item = &'a NativeItem>,
+    tools: Option<&str>,
+) -> Bytes {
+    let Pieces { instructions, contents } = pieces(items);
     let mut head = fields(params, |key| match key {
         "model" | "contents" => true,
         INSTRUCTIONS => !instructions.is_empty(),
@@ -44,11 +44,17 @@ where
         let others: String = others.map(|tool| format!("{tool},")).collect();
         head.push_str(&format!("\"{TOOLS}\":[{others}{{\"functionDeclarations\":{tools}}}],"));
     }
-    let mut out = String::with_capacity(head.len() + contents.len() + 16);
+    let size = contents.iter().map(|content| content.len() + 1).sum::<usize>();
+    let mut out = String::with_capacity(head.len() + size + 16);
     out.push('{');
     out.push_str(&head);
     out.push_str("\"contents\":[");
-    out.push_str(&contents);
+    for (position, content) in contents.iter().enumerate() {
+        if position > 0 {
+            out.push(',');
+        }
+        out.push_str(content);
+    }
     out.push_str("]}");
     out.into()
 }

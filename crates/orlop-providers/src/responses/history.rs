@@ -12,6 +12,7 @@ use super::answer::SILENCE;
 use super::draft::split;
 use super::wire::Head;
 use crate::wire::json::{Unknown, fill, parse};
+use crate::wire::place::Kept;
 use memchr::memmem;
 use orlop_types::{NativeItem, Value};
 use serde_json::json;
@@ -40,127 +41,168 @@ pub fn texts<'a>(
     selection: Selection,
 ) -> Vec<Cow<'a, str>> {
     let items: Vec<&NativeItem> = items.into_iter().collect();
-    let pairs = Pairs::of(&items);
+    let Pairs { calls, notes, .. } = Pairs::of(&items);
     let mut texts = Vec::with_capacity(items.len());
-    for (position, item) in items.iter().enumerate() {
-        let note = pairs.notes.get(&position);
-        let call = match note {
-            Some(Note::Call(call)) => pairs.calls.get(*call),
-            _ => None,
-        };
+    for (position, (item, note)) in items.iter().zip(notes).enumerate() {
         if position >= selection.start {
             match note {
-                Some(Note::Reasoning) => texts.extend(reasoning(item, selection)),
-                Some(Note::Call(_)) => {
-                    texts.push(call.map_or(item.wire().into(), |it| it.text(item)))
+                Note::Reasoning(reasoning) => texts.extend(reasoning.text(item, selection)),
+                Note::Call(call) => texts.push(calls[call].text(item)),
+                Note::Result(Some(call), free_form) => {
+                    texts.push(calls[call].result(item, free_form));
                 }
-                Some(Note::Result(Some(call))) => {
-                    let text = pairs.calls.get(*call).map(|call| call.result(item));
-                    texts.push(text.unwrap_or(item.wire().into()));
-                }
-                Some(Note::Result(None)) if !selection.continues => texts.push(lost(item).into()),
+                Note::Result(None, _) if !selection.continues => texts.push(lost(item).into()),
                 _ if item.wire() == SILENCE => {}
                 _ => texts.push(item.wire().into()),
             }
         }
         if position >= selection.answer
-            && let Some(call) = call.filter(|call| !call.answered)
+            && let Note::Call(call) = note
+            && !calls[call].answered
         {
-            texts.push(call.no_result().into());
+            texts.push(calls[call].no_result().into());
         }
     }
     texts
 }
 
-/// What is particular about an item.
+/// What was found in an item, and is kept with it; in most, nothing.
+enum Found {
+    Reasoning(Reasoning),
+    /// A call, with its id, which is empty if it has none.
+    Call {
+        id: Kept,
+        free_form: bool,
+    },
+    /// A result, with the id of its call.
+    Result {
+        id: Kept,
+        free_form: bool,
+    },
+}
+
+#[derive(Clone, Copy)]
+struct Reasoning {
+    /// Whether it is only the id of an item.
+    is_reference: bool,
+    has_status: bool,
+}
+
+fn find(text: &str) -> Option<Found> {
+    let has = |word: &str| memmem::find(text.as_bytes(), word.as_bytes()).is_some();
+    // Most items need not be looked at twice. In a string the quotes would be escaped.
+    if !has("\"call_id\":") && !has("\"type\":\"reasoning\"") {
+        return None;
+    }
+    let head = Head::parse(text).ok()?;
+    let id = Kept::of(head.call_id.as_str().unwrap_or_default(), text);
+    match head.kind.as_str()? {
+        "reasoning" => Some(Found::Reasoning(Reasoning::of(text))),
+        "function_call" => Some(Found::Call { id, free_form: false }),
+        "custom_tool_call" => Some(Found::Call { id, free_form: true }),
+        "function_call_output" => Some(Found::Result { id, free_form: false }),
+        "custom_tool_call_output" => Some(Found::Result { id, free_form: true }),
+        _ => None,
+    }
+}
+
+/// What an item is among the others.
+#[derive(Clone, Copy)]
 enum Note {
-    Reasoning,
+    Nothing,
+    Reasoning(Reasoning),
     /// A call, by its number.
     Call(usize),
-    /// A result, with the number of its call.
-    Result(Option<usize>),
+    /// A result, with the number of its call, and whether it is that of a free-form call.
+    Result(Option<usize>, bool),
 }
 
 /// Which results belong to which calls.
 #[derive(Default)]
-struct Pairs {
-    calls: Vec<Call>,
-    by_id: HashMap<String, usize>,
-    notes: HashMap<usize, Note>,
+struct Pairs<'a> {
+    calls: Vec<Call<'a>>,
+    /// One for each item.
+    notes: Vec<Note>,
+    /// The calls by their ids, as many as were needed so far.
+    by_id: HashMap<Cow<'a, str>, usize>,
+    indexed: usize,
 }
 
-struct Call {
-    id: String,
+struct Call<'a> {
+    id: Cow<'a, str>,
     /// Whether the id was made here.
     named_here: bool,
     free_form: bool,
     answered: bool,
 }
 
-impl Pairs {
-    fn of(items: &[&NativeItem]) -> Self {
-        let (call_id, reasoning) =
-            (memmem::Finder::new("\"call_id\":"), memmem::Finder::new("\"type\":\"reasoning\""));
-        let mut pairs = Self::default();
+/// Most results are of one of so many calls before them.
+const NEAR: usize = 8;
+
+impl<'a> Pairs<'a> {
+    fn of(items: &[&'a NativeItem]) -> Self {
+        let mut pairs = Self { notes: Vec::with_capacity(items.len()), ..Self::default() };
         for (position, item) in items.iter().enumerate() {
-            let text = item.wire();
-            // Most items need not be looked at twice. In a string the quotes would be escaped.
-            if call_id.find(text.as_bytes()).is_none() && reasoning.find(text.as_bytes()).is_none()
-            {
-                continue;
-            }
-            let Ok(head) = Head::parse(text) else { continue };
-            let note = match head.kind.as_str() {
-                Some("reasoning") => Note::Reasoning,
-                Some("function_call") => pairs.call(position, &head, false),
-                Some("custom_tool_call") => pairs.call(position, &head, true),
-                Some("function_call_output" | "custom_tool_call_output") => pairs.result(&head),
-                _ => continue,
+            let filled = |id: &'a Kept| Some(id.read(item.wire())).filter(|id| !id.is_empty());
+            let note = match item.found(|item| find(item.wire())) {
+                None => Note::Nothing,
+                Some(Found::Reasoning(reasoning)) => Note::Reasoning(*reasoning),
+                Some(Found::Call { id, free_form }) => pairs.call(position, filled(id), *free_form),
+                Some(Found::Result { id, free_form }) => {
+                    Note::Result(pairs.answered(filled(id)), *free_form)
+                }
             };
-            pairs.notes.insert(position, note);
+            pairs.notes.push(note);
         }
         pairs
     }
 
-    fn call(&mut self, position: usize, head: &Head<'_>, free_form: bool) -> Note {
-        let given = head.call_id.filled();
-        let id = given.map_or_else(|| format!("call_{position}"), str::to_owned);
-        let number = self.calls.len();
-        self.by_id.insert(id.clone(), number);
+    fn call(&mut self, position: usize, given: Option<&'a str>, free_form: bool) -> Note {
+        let id = given.map_or_else(|| format!("call_{position}").into(), Cow::Borrowed);
         self.calls.push(Call { id, named_here: given.is_none(), free_form, answered: false });
-        Note::Call(number)
+        Note::Call(self.calls.len() - 1)
     }
 
-    fn result(&mut self, head: &Head<'_>) -> Note {
-        let number = match head.call_id.filled() {
-            Some(id) => self.by_id.get(id).copied(),
+    /// The number of the call that has a result now.
+    fn answered(&mut self, id: Option<&str>) -> Option<usize> {
+        let number = match id {
+            Some(id) => self.last_named(id),
             // Results without an id come in the order of their calls.
             None => self.calls.iter().position(|call| call.named_here && !call.answered),
-        };
-        if let Some(call) = number.and_then(|number| self.calls.get_mut(number)) {
-            call.answered = true;
-        }
-        Note::Result(number)
+        }?;
+        self.calls[number].answered = true;
+        Some(number)
+    }
+
+    /// The last call with this id.
+    fn last_named(&mut self, id: &str) -> Option<usize> {
+        let far = self.calls.len().saturating_sub(NEAR);
+        let near = self.calls[far..].iter().rposition(|call| call.id == id);
+        near.map(|number| far + number).or_else(|| {
+            let more = self.calls.iter().enumerate().skip(self.indexed);
+            self.by_id.extend(more.map(|(number, call)| (call.id.clone(), number)));
+            self.indexed = self.calls.len();
+            self.by_id.get(id).copied()
+        })
     }
 }
 
-impl Call {
+impl Call<'_> {
     /// The call as it is sent.
     fn text<'a>(&self, item: &'a NativeItem) -> Cow<'a, str> {
         match self.named_here {
-            true => edited(item.wire(), &[("call_id", Some(self.id.as_str().into()))]).into(),
+            true => edited(item.wire(), &[("call_id", Some(self.id.as_ref().into()))]).into(),
             false => item.wire().into(),
         }
     }
 
     /// Its result as it is sent: of the same kind, with its id.
-    fn result<'a>(&self, item: &'a NativeItem) -> Cow<'a, str> {
-        let kind = self.result_type();
-        let is_kind = item.get("type").and_then(Value::as_str) == Some(kind);
-        if is_kind && !self.named_here {
+    fn result<'a>(&self, item: &'a NativeItem, free_form: bool) -> Cow<'a, str> {
+        if free_form == self.free_form && !self.named_here {
             return item.wire().into();
         }
-        let changes = [("type", Some(kind.into())), ("call_id", Some(self.id.as_str().into()))];
+        let kind = self.result_type();
+        let changes = [("type", Some(kind.into())), ("call_id", Some(self.id.as_ref().into()))];
         edited(item.wire(), &changes).into()
     }
 
@@ -183,20 +225,31 @@ fn lost(item: &NativeItem) -> String {
     json!({ "type": "message", "role": "user", "content": content }).to_string()
 }
 
-fn reasoning(item: &NativeItem, selection: Selection) -> Option<Cow<'_, str>> {
-    let filled = |key: &str| match item.get(key) {
-        Some(Value::String(text)) => !text.is_empty(),
-        Some(Value::Array(parts)) => !parts.is_empty(),
-        _ => false,
-    };
-    let is_reference = filled("id") && !filled("encrypted_content") && !filled("content");
-    if selection.without_reasoning || (is_reference && !selection.stored) {
-        return None;
+impl Reasoning {
+    fn of(text: &str) -> Self {
+        let Raw { all } = parse(text).unwrap_or_default();
+        let field =
+            |name: &str| all.iter().rfind(|(key, _)| key == name).map(|field| field.1.get());
+        let filled = |name: &str| {
+            let value = field(name).unwrap_or_default();
+            value.starts_with(['"', '[']) && !matches!(value, "\"\"" | "[]")
+        };
+        Self {
+            is_reference: filled("id") && !filled("encrypted_content") && !filled("content"),
+            has_status: field("status").is_some(),
+        }
     }
-    Some(match item.get("status") {
-        Some(_) => edited(item.wire(), &[("status", None)]).into(),
-        None => item.wire().into(),
-    })
+
+    /// The item as it is sent, if it is.
+    fn text<'a>(self, item: &'a NativeItem, selection: Selection) -> Option<Cow<'a, str>> {
+        if selection.without_reasoning || (self.is_reference && !selection.stored) {
+            return None;
+        }
+        Some(match self.has_status {
+            true => edited(item.wire(), &[("status", None)]).into(),
+            false => item.wire().into(),
+        })
+    }
 }
 
 #[derive(Default)]

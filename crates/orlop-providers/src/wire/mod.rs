@@ -13,6 +13,7 @@ pub(crate) mod merge;
 pub mod models;
 pub mod options;
 pub mod parts;
+pub(crate) mod place;
 mod provider;
 mod refused;
 mod running;
