@@ -39,7 +39,7 @@ impl Reader for MessagesReader {
         let data = event.data;
         if let Some(text) = self.frame.text(unpadded(data)) {
             let (index, growth) = self.framed;
-            return self.assembler.grow(index, growth, text).map(Meaning::from);
+            return self.assembler.grow(index, growth, &text).map(Meaning::from);
         }
         // Gateways add the end of another API.
         if data == DONE {

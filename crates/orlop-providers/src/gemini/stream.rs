@@ -36,7 +36,7 @@ impl Reader for ContentReader {
             && event.event.is_none()
             && let Some(text) = self.frame.text(data)
         {
-            return Ok(self.assembler.push_text(text).into());
+            return Ok(self.assembler.push_text(&text).into());
         }
         // Gemini ends with the body; servers that imitate it may say so.
         if data == DONE {

@@ -34,8 +34,8 @@ impl Reader for ChatReader {
             return Ok(Meaning::Done);
         }
         match self.frame.text(data) {
-            Some(Only::Content(text)) => return Ok(self.assembler.push_text(text).into()),
-            Some(Only::Thinking(text)) => return Ok(self.assembler.push_thinking(text).into()),
+            Some(Only::Content(text)) => return Ok(self.assembler.push_text(&text).into()),
+            Some(Only::Thinking(text)) => return Ok(self.assembler.push_thinking(&text).into()),
             None => {}
         }
         let mut line =

@@ -62,12 +62,12 @@ fill!(Delta, "a message",
 );
 
 /// The text of a line that tells nothing else that is new.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub(super) enum Only<'a> {
     /// Of the message.
-    Content(&'a str),
+    Content(Cow<'a, str>),
     /// Of the reasoning.
-    Thinking(&'a str),
+    Thinking(Cow<'a, str>),
 }
 
 impl<'a> Line<'a> {
@@ -77,7 +77,7 @@ impl<'a> Line<'a> {
     }
 
     /// What a line says that adds text, and nothing else that is new.
-    pub(super) fn only_text(&self) -> Option<Only<'a>> {
+    pub(super) fn only_text(&self) -> Option<Only<'_>> {
         let Line {
             model: _,
             created_at: _,
@@ -94,10 +94,10 @@ impl<'a> Line<'a> {
             return None;
         }
         match (content, thinking) {
-            (Text::Str(Cow::Borrowed(text)), Text::Absent) => Some(Only::Content(text)),
-            (Text::Absent, Text::Str(Cow::Borrowed(text))) => Some(Only::Thinking(text)),
-            (Text::Str(empty), Text::Str(Cow::Borrowed(text))) if empty.is_empty() => {
-                Some(Only::Thinking(text))
+            (Text::Str(text), Text::Absent) => Some(Only::Content(Cow::Borrowed(text))),
+            (Text::Absent, Text::Str(text)) => Some(Only::Thinking(Cow::Borrowed(text))),
+            (Text::Str(empty), Text::Str(text)) if empty.is_empty() => {
+                Some(Only::Thinking(Cow::Borrowed(text)))
             }
             _ => None,
         }
@@ -108,27 +108,25 @@ impl<'a> Line<'a> {
 mod tests {
     use super::*;
 
-    fn only(line: &str) -> Option<Only<'_>> {
-        Line::parse(line).unwrap().only_text()
+    fn check(line: &str, expected: Option<Only<'_>>) {
+        assert_eq!(Line::parse(line).unwrap().only_text(), expected, "{line}");
     }
 
     #[test]
     fn lines_that_add_text_only_are_known() {
-        assert_eq!(
-            only(
-                r#"{"model":"m","created_at":"t","message":{"role":"assistant","content":"a"},"done":false}"#
-            ),
-            Some(Only::Content("a"))
+        check(
+            r#"{"model":"m","created_at":"t","message":{"role":"assistant","content":"a"},"done":false}"#,
+            Some(Only::Content("a".into())),
         );
-        assert_eq!(
-            only(r#"{"message":{"role":"assistant","content":"","thinking":"a"},"done":false}"#),
-            Some(Only::Thinking("a"))
+        check(
+            r#"{"message":{"role":"assistant","content":"","thinking":"a"},"done":false}"#,
+            Some(Only::Thinking("a".into())),
         );
+        check(r#"{"message":{"content":"a\n"}}"#, Some(Only::Content("a\n".into())));
         for line in [
             r#"{"message":{"content":"a"},"done":true}"#,
             r#"{"message":{"content":"a"},"done_reason":"stop"}"#,
             r#"{"message":{"content":"a","thinking":"b"}}"#,
-            r#"{"message":{"content":"a\n"}}"#,
             r#"{"message":{"content":"a","tool_calls":[]}}"#,
             r#"{"message":{"content":"a","odd":1}}"#,
             r#"{"message":{"content":"a"},"odd":1}"#,
@@ -136,7 +134,7 @@ mod tests {
             r#"{"message":{"content":1}}"#,
             "{}",
         ] {
-            assert_eq!(only(line), None, "{line}");
+            check(line, None);
         }
     }
 

@@ -30,7 +30,7 @@ impl Reader for ChatReader {
     fn read(&mut self, event: SseEvent<'_>) -> Result<Meaning> {
         let data = event.data;
         if let (None, Some(text)) = (event.event, self.frame.text(data)) {
-            return Ok(self.assembler.push_text(text).into());
+            return Ok(self.assembler.push_text(&text).into());
         }
         if data == DONE {
             return Ok(Meaning::Done);

@@ -36,7 +36,7 @@ impl Reader for ResponsesReader {
             return Ok(Meaning::Done);
         }
         if let Some(text) = self.frame.text(data) {
-            return Ok(self.assembler.more_text(self.framed, text).into());
+            return Ok(self.assembler.more_text(self.framed, &text).into());
         }
         if data == DONE {
             // Everything came but the sum of it.

@@ -1,6 +1,9 @@
 //! Most chunks of an answer differ in their text only. Once one has been read, the next that has
 //! the same bytes around its text need not be parsed.
 
+use super::place::place;
+use std::borrow::Cow;
+
 /// The bytes around the text of the last chunk that said nothing else.
 #[derive(Debug, Default)]
 pub(crate) struct Frame {
@@ -15,15 +18,21 @@ pub(crate) struct Frame {
 const PATIENCE: u32 = 8;
 
 impl Frame {
-    /// The text of `data`, if it stands in this frame. Text with escapes is for the parser.
-    pub(crate) fn text<'a>(&mut self, data: &'a str) -> Option<&'a str> {
+    /// The text of `data`, if it stands in this frame.
+    pub(crate) fn text<'a>(&mut self, data: &'a str) -> Option<Cow<'a, str>> {
         if self.after.is_empty() {
             return None;
         }
         let text = data.strip_prefix(&*self.before)?.strip_suffix(&*self.after)?;
         self.unfit = 0;
         let is_plain = |byte: u8| byte >= 0x20 && byte != b'"' && byte != b'\\';
-        text.bytes().all(is_plain).then_some(text)
+        if text.bytes().all(is_plain) {
+            return Some(text.into());
+        }
+        // With the quotes around it, it is one string or something else altogether.
+        let quoted =
+            data.get(self.before.len().checked_sub(1)?..self.before.len() + text.len() + 1)?;
+        serde_json::from_str(quoted).ok().map(Cow::Owned)
     }
 
     /// Remembers the frame of `data` if it says nothing but `text`, which is a part of it.
@@ -34,15 +43,11 @@ impl Frame {
             return;
         }
         let Some(text) = text else { return };
-        let start = (text.as_ptr() as usize).wrapping_sub(data.as_ptr() as usize);
-        let end = start.wrapping_add(text.len());
-        if data.get(start..end) != Some(text) {
-            return;
-        }
+        let Some(place) = place(text, data) else { return };
         self.before.clear();
-        self.before.push_str(&data[..start]);
+        self.before.push_str(&data[..place.start]);
         self.after.clear();
-        self.after.push_str(&data[end..]);
+        self.after.push_str(&data[place.end..]);
     }
 }
 
@@ -66,9 +71,10 @@ mod tests {
         };
         let mut frame = learned(&chunk("a"));
         for text in ["b", "", "é", "}}]}", " two words "] {
-            assert_eq!(frame.text(&chunk(text)), Some(text));
+            assert_eq!(frame.text(&chunk(text)), Some(Cow::Borrowed(text)));
         }
-        for text in [r"\n", r#"b","x":"c"#, "\t", "\u{1}"] {
+        assert_eq!(frame.text(&chunk(r#"\n\"\u00e9\\"#)).as_deref(), Some("\n\"é\\"));
+        for text in [r"\", r"\x", r"\ud800", r#"b","x":"c"#, r#"\n","x":"c"#, "\t", "\u{1}"] {
             assert_eq!(frame.text(&chunk(text)), None, "{text:?}");
         }
         assert_eq!(frame.text(&chunk("b").replace("\"x\"", "\"y\"")), None);
