@@ -22,8 +22,10 @@ mod stream;
 pub(crate) mod testing;
 
 pub use facts::{Facts, Finish, Usage, call_fragment};
+#[cfg(feature = "local")]
+pub(crate) use provider::model_setting;
+pub(crate) use provider::placed;
 pub use provider::{HttpProvider, base_url, key, with_own_calls, with_own_headers};
-pub(crate) use provider::{model_setting, placed};
 pub(crate) use running::{Guarded, Running};
 pub use stream::{Events, events, steps};
 
