@@ -248,11 +248,15 @@ mod tests {
     fn check(items: Value, expected: Expect) {
         let items: Vec<NativeItem> =
             items.as_array().unwrap().iter().cloned().map(NativeItem::from).collect();
-        let mut out = String::new();
-        let mut turns = Turns::new(&mut out);
-        items.iter().for_each(|item| turns.push(item));
-        turns.end();
-        let out = format!("[{out}]");
+        let write = || {
+            let mut out = String::new();
+            let mut turns = Turns::new(&mut out);
+            items.iter().for_each(|item| turns.push(item));
+            turns.end();
+            format!("[{out}]")
+        };
+        let out = write();
+        assert_eq!(write(), out, "sent again");
         let messages: Vec<&serde_json::value::RawValue> = serde_json::from_str(&out).unwrap();
         let lines: Vec<&str> = messages.iter().map(|message| message.get()).collect();
         expected.assert_eq(&lines.join("\n"));

@@ -11,6 +11,7 @@ fn items(items: Value) -> Vec<NativeItem> {
 fn check(conversation: Value, expected: Expect) {
     let items = items(conversation);
     let arranged = arrange(&items);
+    assert_eq!(arrange(&items), arranged, "sent again");
     let list = format!("[{}]", arranged.contents);
     let contents: Vec<&RawValue> = serde_json::from_str(&list).unwrap();
     let lines: Vec<&str> = contents.iter().map(|content| content.get()).collect();

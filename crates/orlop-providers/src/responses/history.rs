@@ -301,7 +301,9 @@ mod tests {
             .filter(|line| !line.is_empty())
             .map(|line| NativeItem::from_text(line).unwrap())
             .collect();
+        let again = texts(&items, selection);
         let texts = texts(&items, selection);
+        assert_eq!(again, texts, "sent again");
         for text in &texts {
             serde_json::from_str::<Value>(text).unwrap();
         }
@@ -408,6 +410,28 @@ mod tests {
                 {"type":"function_call_output","call_id":"call_1","output":"of g"}
                 {"type":"message","role":"user","content":[{"type":"input_text","text":"The result of a tool whose call is no longer known:\nof nothing"}]}"#]],
         );
+    }
+
+    #[test]
+    fn a_result_finds_its_call_however_far_before_it() {
+        let call = |id: &str| {
+            format!(r#"{{"type":"function_call","call_id":"{id}","name":"f","arguments":"{{}}"}}"#)
+        };
+        let result = |id: &str| {
+            format!(r#"{{"type":"function_call_output","call_id":"{id}","output":"1"}}"#)
+        };
+        let ids: Vec<String> = (0..3 * NEAR).map(|n| format!("c{n}")).collect();
+        // The first id comes again: its last call is the one that is answered.
+        let calls = ids.iter().chain(&ids[..1]).map(|id| call(id));
+        let lines: Vec<String> = calls.chain(ids.iter().map(|id| result(id))).collect();
+        let items: Vec<NativeItem> =
+            lines.iter().map(|text| NativeItem::from_text(text).unwrap()).collect();
+        let sent = texts(&items, Selection::default());
+        let (unanswered, same): (Vec<_>, Vec<_>) =
+            sent.iter().partition(|text| text.contains("There is no result"));
+        assert_eq!(same, lines.iter().collect::<Vec<_>>());
+        assert_eq!(unanswered.len(), 1);
+        assert!(sent[1].contains("There is no result"), "{}", sent[1]);
     }
 
     #[test]
