@@ -179,7 +179,7 @@ impl Shared {
     fn make_agent(&self, id: &str) -> Result<Arc<Agent>> {
         let config = self.config.build_agent_config(id)?;
         let core = self.plugins.core_for(id, &config, self.models.clone())?;
-        let core = core.with_timer(Arc::new(RuntimeTimer));
+        let core = core.with_timer(Arc::new(RuntimeTimer)).lending("env", self.env.clone());
         let base = self.config.base_config(id)?;
         let uses_credentials = self.config.uses_credentials(id);
         let agent = Arc::new(Agent { id: id.to_owned(), core, config, base, uses_credentials });

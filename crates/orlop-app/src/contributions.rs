@@ -2,7 +2,7 @@
 
 use crate::application::Application;
 use orlop_core::hooks::{ApplicationUiInput, Hook};
-use orlop_core::{Config, Core, Map, Result, TriggerSource, Value, config_entries};
+use orlop_core::{Config, Context, Core, Map, Result, TriggerSource, Value, config_entries};
 
 impl Application {
     /// The settings an agent knows: those of its core's plugins, then of application plugins, all
@@ -45,6 +45,48 @@ impl Application {
         let input =
             ApplicationUiInput { state: Value::Null, config: None, tags: None, models: None };
         self.application_elements(input, &Config::empty()).await
+    }
+
+    /// Completions for the text before the cursor, of all features of an agent. With a session, its
+    /// overrides count, and hooks are told of it.
+    pub async fn completions(
+        &self,
+        agent_id: &str,
+        session_id: Option<&str>,
+        text: &str,
+    ) -> Result<Vec<Map>> {
+        let (core, cx) = self.typing(agent_id, session_id).await?;
+        core.completions_in(&cx, text).await
+    }
+
+    /// What takes the place of an accepted completion; empty if it stays as it is. `text` is the
+    /// buffer after it was applied.
+    pub async fn apply_completion(
+        &self,
+        agent_id: &str,
+        session_id: Option<&str>,
+        text: &str,
+        completion: Map,
+    ) -> Result<String> {
+        let (core, cx) = self.typing(agent_id, session_id).await?;
+        core.apply_completion_in(&cx, text, completion).await
+    }
+
+    /// The core of an agent, and what its hooks are told while somebody types.
+    async fn typing(&self, agent_id: &str, session_id: Option<&str>) -> Result<(Core, Context)> {
+        let agent = self.shared.agent(agent_id)?;
+        let session = match session_id {
+            Some(id) => self.load_session(id).await?.map(|loaded| loaded.session),
+            None => None,
+        };
+        let config = match &session {
+            Some(session) => self.effective(&agent, session, &[]),
+            None => agent.config.clone(),
+        };
+        let layer = self.layer(&agent.base, TriggerSource::Manual);
+        let core = self.core_of(&agent);
+        let cx = core.call_context(&config, layer, session.as_ref(), None);
+        Ok((core, cx))
     }
 
     async fn application_elements(

@@ -311,20 +311,28 @@ impl Context {
     /// A live object lent by a layer above the core, such as `app`.
     pub fn handle<T: Any + Send + Sync>(&self, key: &str) -> Option<Arc<T>> {
         let key = if key == "application" { "app" } else { key };
-        let (_, handle) = self.0.call.handles.iter().find(|(name, _)| *name == key)?;
+        let (_, handle) = self.lent().find(|(name, _)| *name == key)?;
         handle.clone().downcast().ok()
     }
 
     /// The names of the live objects: `core`, and what the layers above lend.
     pub fn handles(&self) -> Vec<&'static str> {
         let mut names = vec!["core"];
-        for (name, _) in &self.0.call.handles {
+        for (name, _) in self.lent() {
+            if names.contains(name) {
+                continue;
+            }
             names.push(name);
             if *name == "app" {
                 names.push("application");
             }
         }
         names
+    }
+
+    /// What the call lends, then what the core lends to all calls.
+    fn lent(&self) -> impl Iterator<Item = &(&'static str, Arc<dyn Any + Send + Sync>)> {
+        self.0.call.handles.iter().chain(self.0.core.lent.iter())
     }
 
     /// The provider and the features of the request, as actions see it under `request_runtime`.

@@ -8,6 +8,7 @@ use crate::plugin::{Manifest, Registered, RegisteredProvider};
 use crate::resolve::{Caches, ModelCache};
 use crate::session::Session;
 use orlop_types::{Error, Result};
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -26,6 +27,8 @@ pub struct Core {
     pub(crate) caches: Arc<Caches>,
     pub(crate) models: ModelCache,
     pub(crate) runner: Runner,
+    /// What every hook of this core may use, beside what a call lends.
+    pub(crate) lent: Arc<Vec<(&'static str, Arc<dyn Any + Send + Sync>)>>,
 }
 
 /// Plugins in registration order.
@@ -56,6 +59,13 @@ impl Core {
     /// This core with every hook call shown to `observer`.
     pub fn observed(mut self, observer: Arc<dyn Observer>) -> Self {
         self.runner.observer = Some(observer);
+        self
+    }
+
+    /// For layers above the core: lends a live object under a key the layer owns to every hook of
+    /// this core, also where no call does, such as resolution and completions.
+    pub fn lending<T: Any + Send + Sync>(mut self, key: &'static str, handle: Arc<T>) -> Self {
+        Arc::make_mut(&mut self.lent).push((key, handle));
         self
     }
 

@@ -89,15 +89,20 @@ impl Core {
     /// completion is a character offset from the cursor, zero or negative. A feature that fails
     /// has none.
     pub async fn completions(&self, config: &Config, text: &str) -> Result<Vec<Map>> {
-        let input = CompletionsInput { config: config.clone(), text: text.to_owned() };
-        let cx = self.plain_context(config);
+        self.completions_in(&self.plain_context(config), text).await
+    }
+
+    /// For layers above the core: the same, with what hooks are told by
+    /// [`call_context`](Self::call_context).
+    pub async fn completions_in(&self, cx: &Context, text: &str) -> Result<Vec<Map>> {
+        let input = CompletionsInput { config: cx.config().clone(), text: text.to_owned() };
         let mut completions = Vec::new();
         let hook = Hook::GetCompletions;
         let asked = self.plugins.features.iter().filter(|held| held.manifest.hooks.contains(hook));
         for feature in asked {
             let found = self
                 .runner
-                .try_call(feature, hook, |p| p.get_completions(&input, &cx))
+                .try_call(feature, hook, |p| p.get_completions(&input, cx))
                 .await
                 .inspect_err(
                     |error| tracing::debug!(target: "orlop::core", %error, "no completions"),
@@ -119,13 +124,23 @@ impl Core {
         text: &str,
         completion: Map,
     ) -> Result<String> {
-        let input =
-            ApplyCompletionInput { config: config.clone(), text: text.to_owned(), completion };
-        let cx = self.plain_context(config);
+        self.apply_completion_in(&self.plain_context(config), text, completion).await
+    }
+
+    /// For layers above the core: the same, with what hooks are told by
+    /// [`call_context`](Self::call_context).
+    pub async fn apply_completion_in(
+        &self,
+        cx: &Context,
+        text: &str,
+        completion: Map,
+    ) -> Result<String> {
+        let config = cx.config().clone();
+        let input = ApplyCompletionInput { config, text: text.to_owned(), completion };
         for feature in &self.plugins.features {
             let snippet = self
                 .runner
-                .call(feature, Hook::ApplyCompletion, |p| p.apply_completion(&input, &cx))
+                .call(feature, Hook::ApplyCompletion, |p| p.apply_completion(&input, cx))
                 .await?;
             if !snippet.is_empty() {
                 return Ok(snippet);

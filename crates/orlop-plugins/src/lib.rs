@@ -1,15 +1,25 @@
 //! The plugins that ship with Orlop: tools, features, application and host plugins. All of them
 //! use the contracts that every other plugin has, and nothing else.
 
+mod activity;
 mod arguments;
 mod ask_user;
+mod attachment_hints;
+mod front_matter;
+mod mentions;
+mod project;
 mod sandbox;
+mod skills;
 mod system_message;
 mod todo;
 mod workspace;
 
+pub use activity::Activity;
 pub use ask_user::AskUser;
+pub use attachment_hints::AttachmentHints;
+pub use mentions::Mentions;
 pub use sandbox::{Sandbox, Support};
-pub use system_message::SystemMessage;
+pub use skills::Skills;
+pub use system_message::{SYSTEM_CONTEXT, SystemMessage};
 pub use todo::{Todo, TodoReminder};
 pub use workspace::{Workspace, real_path};

@@ -10,7 +10,9 @@ mod workplace;
 
 use clap::Parser;
 use orlop_app::Plugins;
-use orlop_plugins::{AskUser, SystemMessage, Todo, TodoReminder};
+use orlop_plugins::{
+    Activity, AskUser, AttachmentHints, Mentions, Skills, SystemMessage, Todo, TodoReminder,
+};
 use orlop_providers::anthropic::Anthropic;
 use orlop_providers::extensions::{PromptCache, Reasoning};
 use orlop_providers::gemini::Gemini;
@@ -26,6 +28,8 @@ use std::sync::Arc;
 /// The plugins that ship with Orlop. The providers share one HTTP client, and with it connections.
 pub fn shipped_plugins() -> Plugins {
     let http = HttpClient::new(HttpSettings::default());
+    let activity = Arc::new(Activity::default());
+    let skills = Arc::new(Skills::default());
     let plugins = Plugins::new()
         .provider(
             Arc::new(OpenAiCompatible::new(http.clone())),
@@ -39,9 +43,15 @@ pub fn shipped_plugins() -> Plugins {
         .provider(Arc::new(Gemini::new(http.clone())), vec![Arc::new(Reasoning)])
         .provider(Arc::new(Ollama::new(http)), vec![Arc::new(Reasoning)])
         .provider(Arc::new(Scripted::default()), vec![Arc::new(Reasoning)])
-        .feature(Arc::new(SystemMessage))
+        .feature(Arc::new(Mentions::default()))
+        .feature(skills.clone())
+        .feature(Arc::new(SystemMessage::default()))
         .tool(Arc::new(AskUser))
+        .tool(skills)
         .tool(Arc::new(Todo))
+        .application(activity.clone())
+        .host(activity)
+        .host(Arc::new(AttachmentHints))
         .host(Arc::new(TodoReminder));
     #[cfg(feature = "local")]
     let plugins = plugins.provider(Arc::new(embedded_model()), vec![Arc::new(Reasoning)]);

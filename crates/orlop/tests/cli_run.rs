@@ -214,7 +214,9 @@ async fn files_are_attached() {
     let (text, image) = (text.to_str().unwrap(), image.to_str().unwrap());
     place.run(&["run", "--attach", text, "--attach", image, "what?"]).await.ok();
     let asked = place.asked();
-    let parts = asked["messages"][0]["content"].as_array().unwrap();
+    let hints = asked["messages"][0]["content"].as_str().unwrap();
+    assert!(hints.contains("- notes.txt (text/plain, 17 bytes): text;"), "{hints}");
+    let parts = asked["messages"][1]["content"].as_array().unwrap();
     assert_eq!(parts[0], json!({ "type": "text", "text": "what?" }));
     assert_eq!(parts[1]["text"], "File notes.txt:\nremember the milk");
     let url = parts[2]["image_url"]["url"].as_str().unwrap();
