@@ -25,7 +25,7 @@ impl Application {
     }
 
     /// The same handle, with more data of the caller. Reserved keys are dropped with a warning.
-    pub(crate) fn telling(&self, data: Map) -> Self {
+    pub fn telling(&self, data: Map) -> Self {
         Self { caller: self.caller.clone().with_all(data), ..self.clone() }
     }
 

@@ -37,6 +37,17 @@ impl<'a> Arguments<'a> {
         let missing = || Error::bad_argument(format!("\"{key}\" is missing; give it as a text"));
         self.text(key)?.ok_or_else(missing)
     }
+
+    /// A whole number from 0 on. Models write numbers as texts at times.
+    pub(crate) fn count(&self, key: &str) -> Result<Option<usize>> {
+        let Some(value) = self.get(key) else { return Ok(None) };
+        let number = match value {
+            Value::String(text) => text.trim().parse().ok(),
+            value => value.as_u64().and_then(|number| usize::try_from(number).ok()),
+        };
+        let wrong = || Error::bad_argument(format!("\"{key}\" must be a whole number from 0 on"));
+        number.map(Some).ok_or_else(wrong)
+    }
 }
 
 /// A failure as a report: the model reads what went wrong, and the turn goes on.

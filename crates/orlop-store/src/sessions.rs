@@ -13,6 +13,9 @@ use std::ops::Range;
 /// The columns of a [`Head`].
 pub(crate) const HEAD: &str = "id, agent, title, created, updated, revision, message_count";
 
+/// The metadata key of sessions that work for another one.
+const PARENT: &str = "parent_session_id";
+
 const DEFAULT_LIMIT: usize = 50;
 const MAX_LIMIT: usize = 1000;
 
@@ -149,7 +152,7 @@ pub(crate) fn list(tx: &mut dyn Tx, scope: &Scope, query: &ListQuery) -> Result<
         for mut row in rows {
             let head = head_of(&mut row)?;
             (before, before_id) = (head.updated, head.id.clone());
-            if has_metadata(&row.text()?, query.metadata.as_ref())? {
+            if is_wanted(&row.text()?, query)? {
                 heads.push(head);
             }
         }
@@ -180,8 +183,17 @@ fn list_rows(
     }
     let title = query.title.as_deref().map(fold_title).filter(|title| !title.is_empty());
     let metadata = query.metadata.as_ref().map(metadata_text).transpose()?;
-    let metadata_column = if metadata.is_some() { "metadata" } else { "''" };
     let find = tx.dialect().find_text();
+    // Only metadata that has to be looked into is read.
+    let metadata_column = match (&metadata, query.sub_sessions) {
+        (Some(_), _) => "metadata".to_owned(),
+        (None, true) => "''".to_owned(),
+        (None, false) => {
+            params.push(format!("\"{PARENT}\":").into());
+            let place = params.len();
+            format!("CASE WHEN {find}(metadata, ${place}) > 0 THEN metadata ELSE '' END")
+        }
+    };
     for (column, text) in [("title_folded", title), ("metadata", metadata)] {
         if let Some(text) = text {
             params.push(text.into());
@@ -201,10 +213,15 @@ fn metadata_text((key, value): &(String, String)) -> Result<String> {
     Ok(format!("{}:{}", to_json("a key", key)?, to_json("a value", value)?))
 }
 
-fn has_metadata(stored: &str, wanted: Option<&(String, String)>) -> Result<bool> {
-    let Some((key, value)) = wanted else { return Ok(true) };
+/// Whether a session belongs into the list, by its metadata as far as it was read.
+fn is_wanted(stored: &str, query: &ListQuery) -> Result<bool> {
+    if stored.is_empty() {
+        return Ok(true);
+    }
     let metadata: Map = from_json("metadata of a session", stored)?;
-    Ok(metadata.get(key).and_then(Value::as_str) == Some(value))
+    let text = |key: &str| metadata.get(key).and_then(Value::as_str);
+    let fits = query.metadata.as_ref().is_none_or(|(key, value)| text(key) == Some(value));
+    Ok(fits && (query.sub_sessions || text(PARENT).is_none()))
 }
 
 fn read_cursor(cursor: &str) -> Result<(i64, &str)> {

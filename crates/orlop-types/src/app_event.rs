@@ -24,6 +24,17 @@ pub struct Event {
     pub kind: EventKind,
 }
 
+impl Event {
+    /// The event of another request that this one passes on, the innermost if there are several
+    /// around each other. A tool that works through a request of its own shows it as parts with
+    /// that request's events under `event`.
+    pub fn passed_on(&self) -> Option<Event> {
+        let EventKind::ToolPartial { part, .. } = &self.kind else { return None };
+        let event: Event = serde_json::from_value(part.get("event")?.clone()).ok()?;
+        Some(event.passed_on().unwrap_or(event))
+    }
+}
+
 /// What an event tells; the field `type` names it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -292,6 +303,29 @@ mod tests {
             let own = !matches!(event.kind, EventKind::Other(_));
             assert_eq!(EventKind::TYPES.contains(&event.kind.name()), own);
         }
+    }
+
+    #[test]
+    fn events_inside_of_events_are_found() {
+        let event = |request: &str, kind: Value| {
+            let mut event = json!({"seq": 1, "at": "x", "request_id": request});
+            event.as_object_mut().unwrap().extend(kind.as_object().cloned().unwrap());
+            event
+        };
+        let inner = event("c", json!({"type": "request_cancelled", "reason": "r"}));
+        let within = |request: &str, inner: &Value| {
+            event(
+                request,
+                json!({"type": "tool_partial", "call_id": "x", "part": {"event": inner}}),
+            )
+        };
+        let outer: Event = serde_json::from_value(within("a", &within("b", &inner))).unwrap();
+        let found = outer.passed_on().unwrap();
+        assert_eq!(
+            (found.request_id.as_deref(), found.kind.name()),
+            (Some("c"), "request_cancelled")
+        );
+        assert_eq!(found.passed_on(), None);
     }
 
     #[test]

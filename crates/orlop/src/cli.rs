@@ -131,6 +131,9 @@ pub(crate) enum Session {
         /// Only those whose title contains this text.
         #[arg(long)]
         query: Option<String>,
+        /// Also those in which an agent worked for another one.
+        #[arg(long)]
+        sub_sessions: bool,
         /// At most so many.
         #[arg(long, default_value_t = 50)]
         limit: usize,

@@ -11,7 +11,8 @@ mod workplace;
 use clap::Parser;
 use orlop_app::Plugins;
 use orlop_plugins::{
-    Activity, AskUser, AttachmentHints, Mentions, Skills, SystemMessage, Todo, TodoReminder,
+    Activity, AskUser, AttachmentHints, Delegate, Memory, MemoryActions, Mentions, Skills,
+    SubSessions, SystemMessage, Todo, TodoReminder, UserMemory, WebFetch,
 };
 use orlop_providers::anthropic::Anthropic;
 use orlop_providers::extensions::{PromptCache, Reasoning};
@@ -47,12 +48,18 @@ pub fn shipped_plugins() -> Plugins {
         .feature(skills.clone())
         .feature(Arc::new(SystemMessage::default()))
         .tool(Arc::new(AskUser))
+        .tool(Arc::new(Delegate::default()))
+        .tool(Arc::new(Memory))
         .tool(skills)
         .tool(Arc::new(Todo))
+        .tool(Arc::new(WebFetch))
         .application(activity.clone())
+        .application(Arc::new(MemoryActions))
+        .application(Arc::new(SubSessions))
         .host(activity)
         .host(Arc::new(AttachmentHints))
-        .host(Arc::new(TodoReminder));
+        .host(Arc::new(TodoReminder))
+        .host(Arc::new(UserMemory::default()));
     #[cfg(feature = "local")]
     let plugins = plugins.provider(Arc::new(embedded_model()), vec![Arc::new(Reasoning)]);
     plugins

@@ -196,6 +196,8 @@ pub struct ListQuery {
     pub title: Option<String>,
     /// Only those whose metadata has this text under this key.
     pub metadata: Option<(String, String)>,
+    /// Also those that work for another session (`parent_session_id` in their metadata).
+    pub sub_sessions: bool,
     /// At most so many; 0 means 50, and 1000 is the most.
     pub limit: usize,
     /// Goes on where a page ended.

@@ -257,6 +257,31 @@ async fn the_list_can_be_narrowed_by_metadata(place: &Place) {
     assert_eq!(ids("n", "5").await, "", "a number is no text");
 }
 
+async fn sub_sessions_are_listed_only_if_asked_for(place: &Place) {
+    let store = place.open();
+    for (id, metadata) in [
+        ("main", json!({"text": "\"parent_session_id\":\"x\""})),
+        ("sub", json!({"parent_session_id": "main"})),
+        ("freed", json!({"parent_session_id": null})),
+        ("other", json!({"inner": {"parent_session_id": "main"}})),
+    ] {
+        let lease = lease(&*store, &ana(), id).await;
+        let metadata = metadata.as_object().cloned();
+        let session = SessionWrite { metadata, ..Default::default() };
+        save(&*store, &ana(), &lease, session).await.unwrap();
+    }
+    let ids = async |query: ListQuery| {
+        let page = store.list(&ana(), &query).await.unwrap();
+        page.heads.iter().map(|head| head.id.as_str()).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(ids(ListQuery::default()).await, "other freed main");
+    let all = ListQuery { sub_sessions: true, ..ListQuery::default() };
+    assert_eq!(ids(all.clone()).await, "other freed sub main");
+    let metadata = Some(("parent_session_id".to_owned(), "main".to_owned()));
+    assert_eq!(ids(ListQuery { metadata: metadata.clone(), ..all }).await, "sub");
+    assert_eq!(ids(ListQuery { metadata, ..ListQuery::default() }).await, "");
+}
+
 async fn pages_go_on_where_the_last_one_ended(place: &Place) {
     let store = place.open();
     for number in 0..55 {
@@ -306,6 +331,8 @@ on_every_store! {
     the_list_can_be_narrowed_by_agent_and_title;
     #[test]
     the_list_can_be_narrowed_by_metadata;
+    #[test]
+    sub_sessions_are_listed_only_if_asked_for;
     #[test]
     pages_go_on_where_the_last_one_ended;
 }

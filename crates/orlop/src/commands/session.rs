@@ -16,8 +16,15 @@ use std::process::ExitCode;
 pub(super) async fn run(workplace: Workplace, command: Session) -> Result<ExitCode, Failure> {
     let app = workplace.application().await?;
     match command {
-        Session::List { agent, query, limit, cursor, json } => {
-            let query = ListQuery { agent, title: query, limit, cursor, ..ListQuery::default() };
+        Session::List { agent, query, sub_sessions, limit, cursor, json } => {
+            let query = ListQuery {
+                agent,
+                title: query,
+                sub_sessions,
+                limit,
+                cursor,
+                ..ListQuery::default()
+            };
             list(&app, &query, json).await
         }
         Session::Show { id, last, json } => show(&app, &id, last, json).await,
