@@ -14,12 +14,22 @@ impl Application {
         upload: Upload,
         bytes: Vec<u8>,
     ) -> Result<AssetRecord> {
+        self.put_asset_from(session_id, upload, std::io::Cursor::new(bytes)).await
+    }
+
+    /// Stores a file likewise, from wherever its bytes are read.
+    pub async fn put_asset_from(
+        &self,
+        session_id: Option<&str>,
+        upload: Upload,
+        from: impl std::io::Read + Send + 'static,
+    ) -> Result<AssetRecord> {
         self.clone().changing("store a file")?;
         let files = self.asset_files()?;
         if let Some(id) = session_id {
             self.session(id).await?;
         }
-        let record = files.put_async(&self.scope, upload, std::io::Cursor::new(bytes)).await?;
+        let record = files.put_async(&self.scope, upload, from).await?;
         let record = AssetRecord { session: session_id.map(str::to_owned), ..record };
         if let Err(error) = self.shared.store.put_asset(&self.scope, &record).await {
             files.delete_async(&self.scope, vec![record.id]).await?;

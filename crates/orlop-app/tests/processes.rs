@@ -82,3 +82,68 @@ async fn a_program_that_is_not_there_is_named() {
     let error = ProcessGroup::spawn(command, &Vars::new()).err().unwrap();
     assert!(error.message().contains("no-such-program cannot be started"), "{error}");
 }
+
+/// Starts a script that leaves somebody behind who holds a pipe open, and drops the group then.
+/// The pipe ends when all are gone.
+async fn check_all_end(name: &str, script: &str) {
+    let pipe = std::env::temp_dir().join(format!("orlop-{name}-{}", std::process::id()));
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let mut command = tokio::process::Command::new("sh");
+    command.arg("-c").arg(script).arg(&pipe);
+    let env = Vars::from([("PATH".to_owned(), std::env::var("PATH").unwrap())]);
+    let group = ProcessGroup::spawn(command, &env).unwrap();
+    let held = pipe.clone();
+    let (begun, has_begun) = tokio::sync::oneshot::channel();
+    let reading = tokio::task::spawn_blocking(move || {
+        use std::io::{BufRead, BufReader, Read};
+        let mut lines = BufReader::new(std::fs::File::open(held).unwrap());
+        let mut line = String::new();
+        lines.read_line(&mut line).unwrap();
+        begun.send(line).unwrap();
+        lines.read_to_end(&mut Vec::new()).unwrap()
+    });
+    assert_eq!(has_begun.await.unwrap(), "begun\n", "{name}");
+    drop(group);
+    assert_eq!(reading.await.unwrap(), 0, "{name}");
+    std::fs::remove_file(&pipe).unwrap();
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test] // I-21
+async fn processes_that_leave_the_group_end_as_well() {
+    let stays = "echo begun; exec sleep 1000";
+    for (name, script) in [
+        ("session", format!("setsid sh -c '{stays}' > \"$0\" & wait")),
+        ("orphan", format!("(sh -c '{stays}' > \"$0\" &) ; sleep 1000")),
+        (
+            "daemon",
+            format!("setsid sh -c '(setsid sh -c \"{stays}\" > \"$0\" &)' \"$0\"; sleep 1000"),
+        ),
+        ("unmarked", format!("setsid env -i PATH=\"$PATH\" sh -c '{stays}' > \"$0\" & wait")),
+    ] {
+        check_all_end(name, &script).await;
+    }
+}
+
+#[tokio::test]
+async fn output_and_errors_come_in_the_order_they_were_printed() {
+    let mut command = tokio::process::Command::new("sh");
+    command.arg("-c").arg("echo a; echo b >&2; echo c; sleep 1000 & exit 3");
+    let env = Vars::from([("PATH".to_owned(), std::env::var("PATH").unwrap())]);
+    let (mut group, printed) = ProcessGroup::spawn_printing(command, &env).unwrap();
+    assert_eq!(group.wait().await.unwrap().code(), Some(3));
+    // What was left running would hold the pipe open.
+    let left = group.kill();
+    assert!(!cfg!(target_os = "linux") || left == 1, "{left}");
+    let mut text = Vec::new();
+    loop {
+        printed.readable().await.unwrap();
+        match printed.try_read_buf(&mut text) {
+            Ok(0) => break,
+            Ok(_) => {}
+            Err(error) => assert_eq!(error.kind(), std::io::ErrorKind::WouldBlock),
+        }
+    }
+    assert_eq!(String::from_utf8(text).unwrap(), "a\nb\nc\n");
+    assert_eq!(group.kill(), 0);
+}

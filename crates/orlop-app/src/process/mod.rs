@@ -1,0 +1,106 @@
+//! Processes for tools: one and everything it starts, ended together.
+
+mod relatives;
+
+use crate::config::Vars;
+use orlop_core::{Error, Result};
+use relatives::Relatives;
+use rustix::process::{Pid, Signal};
+use std::process::{ExitStatus, Output, Stdio};
+use tokio::net::unix::pipe::Receiver;
+use tokio::process::{Child, Command};
+
+/// A process in a group of its own. Dropping it before it has ended kills the whole group, so a
+/// tool that holds one stops with its request, however many processes it has started. On Linux
+/// those that left the group are found, too: they carry a variable that names it.
+pub struct ProcessGroup {
+    child: Option<Child>,
+    id: String,
+    /// Nothing once all of it has been ended: its numbers may be given to others then.
+    relatives: Option<Relatives>,
+}
+
+impl ProcessGroup {
+    /// Starts a command with nothing on its input and its output kept, in the given environment.
+    pub fn spawn(mut command: Command, env: &Vars) -> Result<Self> {
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        Self::start(command, env)
+    }
+
+    /// Starts a command with nothing on its input, in the given environment. What it prints, errors
+    /// included, is read from one pipe in the order in which it was written. The pipe ends when
+    /// nobody holds it any more, which may be later than the process.
+    pub fn spawn_printing(mut command: Command, env: &Vars) -> Result<(Self, Receiver)> {
+        let no_pipe = |error: std::io::Error| {
+            Error::unavailable(format!("no pipe can be made: {error}; close other programs"))
+        };
+        let (reader, writer) = std::io::pipe().map_err(no_pipe)?;
+        command.stdout(writer.try_clone().map_err(no_pipe)?).stderr(writer);
+        let reader = Receiver::from_owned_fd(reader.into()).map_err(no_pipe)?;
+        Ok((Self::start(command, env)?, reader))
+    }
+
+    fn start(mut command: Command, env: &Vars) -> Result<Self> {
+        let program = command.as_std().get_program().to_string_lossy().into_owned();
+        let id = uuid::Uuid::new_v4().simple().to_string();
+        command
+            .env_clear()
+            .envs(env)
+            .env(relatives::mark(&id), "1")
+            .process_group(0)
+            .stdin(Stdio::null())
+            .kill_on_drop(true);
+        let child = command.spawn().map_err(|error| {
+            Error::unavailable(format!(
+                "{program} cannot be started: {error}; check that it is installed"
+            ))
+        })?;
+        let leader = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
+        let relatives = leader.map(|leader| Relatives::new(leader, &id));
+        Ok(Self { child: Some(child), id, relatives })
+    }
+
+    /// A name that no other process group has.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Waits for the end of the process and gives what it printed. What it left running is ended
+    /// then, too.
+    pub async fn output(mut self) -> Result<Output> {
+        let child = self.child.take();
+        let child = child.ok_or_else(|| Error::internal("the process was waited for before"))?;
+        child.wait_with_output().await.map_err(lost)
+    }
+
+    /// Waits for the end of the process itself; others may still run. It may be waited for again.
+    pub async fn wait(&mut self) -> Result<ExitStatus> {
+        match &mut self.child {
+            Some(child) => child.wait().await.map_err(lost),
+            None => Err(Error::internal("the process was waited for before")),
+        }
+    }
+
+    /// Asks the process and everything it has started to end.
+    pub fn terminate(&self) {
+        if let Some(relatives) = &self.relatives {
+            relatives.signal(Signal::TERM);
+        }
+    }
+
+    /// Ends the process and everything it has started, now. Gives the number of processes that
+    /// were still there.
+    pub fn kill(&mut self) -> usize {
+        self.relatives.take().map_or(0, |relatives| relatives.kill())
+    }
+}
+
+fn lost(error: std::io::Error) -> Error {
+    Error::unavailable(format!("the process was lost: {error}"))
+}
+
+impl Drop for ProcessGroup {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
