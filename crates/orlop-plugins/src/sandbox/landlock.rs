@@ -11,6 +11,7 @@ use landlock::{
 };
 use orlop_core::{Error, Result};
 use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, openat};
+use rustix::thread::CapabilitySet;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -25,10 +26,35 @@ pub(super) fn enforce(policy: &Policy) -> Result<()> {
             "the sandbox cannot be made: {error}; to work without it set sandbox.enabled = false"
         ))
     })?;
+    drop_privileges().map_err(|error| {
+        Error::unavailable(format!(
+            "the privileges of root cannot be dropped: {error}; to work without the sandbox set sandbox.enabled = false"
+        ))
+    })?;
     if !policy.network {
         network::take_away()?;
     }
     Ok(())
+}
+
+/// What root keeps: the privileges over files and users that programs expect. With others, such as
+/// looking into every process, it would lead around Landlock.
+const PRIVILEGES: CapabilitySet = CapabilitySet::CHOWN
+    .union(CapabilitySet::DAC_OVERRIDE)
+    .union(CapabilitySet::FOWNER)
+    .union(CapabilitySet::FSETID)
+    .union(CapabilitySet::KILL)
+    .union(CapabilitySet::SETGID)
+    .union(CapabilitySet::SETUID)
+    .union(CapabilitySet::NET_BIND_SERVICE);
+
+/// Programs that are started do not get them back: the restriction before has seen to that.
+fn drop_privileges() -> rustix::io::Result<()> {
+    let mut held = rustix::thread::capabilities(None)?;
+    held.effective &= PRIVILEGES;
+    held.permitted &= PRIVILEGES;
+    held.inheritable &= PRIVILEGES;
+    rustix::thread::set_capabilities(None, held)
 }
 
 /// What this kernel can do. A thread tries it, and ends.

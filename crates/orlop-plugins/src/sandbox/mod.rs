@@ -19,12 +19,13 @@ use unsupported as kernel;
 
 use crate::workspace::Workspace;
 use orlop_app::config::RuntimeEnv;
+use orlop_app::{Application, Scope};
 use orlop_core::{Context, Error, Manifest, Result, Value};
 use policy::Policy;
 use serde_json::json;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// What the tools of an agent may reach, as the kernel enforces it.
 ///
@@ -42,11 +43,7 @@ impl Sandbox {
     pub fn of(cx: &Context) -> Result<Self> {
         let workspace = Workspace::of(cx)?;
         let env = cx.handle::<RuntimeEnv>("env").unwrap_or_default();
-        let session = cx.get("session_id").and_then(Value::as_str).unwrap_or_default();
-        let scope = orlop_app::Application::of(cx).map(|app| app.scope().clone()).ok();
-        let owner = scope.map_or_else(String::new, |scope| {
-            format!("{}/{}/{session}", scope.tenant(), scope.user())
-        });
+        let owner = owner_of(cx);
         let settings = cx.config().get("sandbox");
         let policy = Policy::new(&workspace, &env, settings, &owner)?;
         policy.make_temp_folder()?;
@@ -116,7 +113,9 @@ impl Sandbox {
 
     /// What the kernel of this machine can do.
     pub fn support() -> Support {
-        kernel::support()
+        // A kernel does not change while it runs.
+        static FOUND: OnceLock<Support> = OnceLock::new();
+        FOUND.get_or_init(kernel::support).clone()
     }
 
     /// Whether work has the network. Taking it away may be more than this machine can do.
@@ -133,6 +132,26 @@ impl Sandbox {
     pub fn writable(&self) -> &[PathBuf] {
         &self.policy.write
     }
+
+    /// Removes the temporary folder of a session with all that is in it.
+    pub(crate) fn forget(env: &RuntimeEnv, owner: &str) {
+        // It may never have been made.
+        let _ = std::fs::remove_dir_all(policy::temp_folder(env, owner));
+    }
+}
+
+/// The session a hook was called for, with whom it belongs to.
+pub(crate) fn owner_of(cx: &Context) -> String {
+    let session = cx.get("session_id").and_then(Value::as_str).unwrap_or_default();
+    match Application::of(cx) {
+        Ok(app) => owner(app.scope(), session),
+        Err(_) => session.to_owned(),
+    }
+}
+
+/// A session, with whom it belongs to.
+pub(crate) fn owner(scope: &Scope, session: &str) -> String {
+    format!("{}/{}/{session}", scope.tenant(), scope.user())
 }
 
 /// What a kernel can do for the sandbox.
