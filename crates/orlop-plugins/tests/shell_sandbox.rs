@@ -219,5 +219,5 @@ async fn a_refusal_is_explained_to_the_model() {
     expect![[r#"
         bash: line 1: /stage/fresh.txt: Permission denied
         [exit code 1]
-        [commands write in /stage/work, /stage/home/tmp/SESSION ($TMPDIR) only, and read no keys and passwords; the setting sandbox.write adds folders]"#]].assert_eq(&told.replace(&folder, "/stage").replace(&temp, "SESSION"));
+        [commands write in /stage/work, /stage/home/tmp/SESSION ($TMPDIR) only, and read no keys and passwords; the settings sandbox.write and sandbox.read add to it]"#]].assert_eq(&told.replace(&folder, "/stage").replace(&temp, "SESSION"));
 }

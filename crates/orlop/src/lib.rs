@@ -14,6 +14,7 @@ use orlop_plugins::{
     Activity, AskUser, AttachmentHints, Delegate, Memory, MemoryActions, Mentions, Skills,
     SubSessions, SystemMessage, Todo, TodoReminder, UserMemory, WebFetch,
 };
+use orlop_plugins::{AskUser, Shell, SystemMessage, Todo, TodoReminder};
 use orlop_providers::anthropic::Anthropic;
 use orlop_providers::extensions::{PromptCache, Reasoning};
 use orlop_providers::gemini::Gemini;
@@ -31,6 +32,7 @@ pub fn shipped_plugins() -> Plugins {
     let http = HttpClient::new(HttpSettings::default());
     let activity = Arc::new(Activity::default());
     let skills = Arc::new(Skills::default());
+    let shell = Shell::default();
     let plugins = Plugins::new()
         .provider(
             Arc::new(OpenAiCompatible::new(http.clone())),
@@ -51,6 +53,10 @@ pub fn shipped_plugins() -> Plugins {
         .tool(Arc::new(Delegate::default()))
         .tool(Arc::new(Memory))
         .tool(skills)
+        .feature(Arc::new(SystemMessage))
+        .application(Arc::new(shell.cleanup()))
+        .tool(Arc::new(AskUser))
+        .tool(Arc::new(shell))
         .tool(Arc::new(Todo))
         .tool(Arc::new(WebFetch))
         .application(activity.clone())

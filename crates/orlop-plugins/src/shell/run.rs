@@ -224,7 +224,7 @@ fn refusal(text: &str, sandbox: &crate::sandbox::Sandbox) -> Option<String> {
     }
     let folders: Vec<_> = sandbox.writable().iter().map(|it| it.display().to_string()).collect();
     Some(format!(
-        "commands write in {} ($TMPDIR) only, and read no keys and passwords; the setting sandbox.write adds folders",
+        "commands write in {} ($TMPDIR) only, and read no keys and passwords; the settings sandbox.write and sandbox.read add to it",
         folders.join(", ")
     ))
 }
