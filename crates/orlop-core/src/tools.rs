@@ -149,6 +149,17 @@ impl Core {
         call: &Map,
         config: &Config,
     ) -> Result<ToolPreview> {
+        self.preview_tool_call(call, config, &CallContext::new("core")).await
+    }
+
+    /// The same, with what the layers above lend to the tool: one that looks at files can then say
+    /// what would change in them.
+    pub async fn preview_tool_call(
+        &self,
+        call: &Map,
+        config: &Config,
+        context: &CallContext,
+    ) -> Result<ToolPreview> {
         let resolution = self.resolve(config).await?;
         let Ok(inspected) = resolution.interop.inspect_call(call) else {
             return Ok(ToolPreview { id: None, preview: String::new() });
@@ -157,7 +168,7 @@ impl Core {
         let Some(handled) = handler(&resolution, inspected) else {
             return Ok(ToolPreview { id, preview: String::new() });
         };
-        let cx = self.context(&resolution, config, &CallContext::new("core"));
+        let cx = self.context(&resolution, config, context);
         let input = handled.input(&resolution);
         let preview = self
             .runner
@@ -362,6 +373,7 @@ impl Call {
     async fn answered(&self, report: ToolReport) -> Message {
         let interop = &self.resolution.interop;
         let failed = !report.success;
+        let parts = attached(&report);
         let formatted = self.formatted(&report).await;
         let inspected = interop.inspect_result(&formatted);
         let mut display = self.display(&inspected.text, report).await;
@@ -389,7 +401,10 @@ impl Call {
         if let Some(display) = display.or(canonical.display) {
             metadata.insert("display".into(), Value::Object(display));
         }
-        Message::tool(canonical.text).with_metadata(metadata).with_tool_result(structured)
+        Message::tool(canonical.text)
+            .with_metadata(metadata)
+            .with_tool_result(structured)
+            .with_multipart_content(parts)
     }
 
     /// What the model reads: the tool's own form, else the report's output or error.
@@ -444,6 +459,12 @@ impl Call {
             }
         }
     }
+}
+
+/// What a tool adds to its text: pictures and other parts, under `multipart_content`.
+fn attached(report: &ToolReport) -> Vec<Map> {
+    let parts = report.data.get("multipart_content").and_then(Value::as_array);
+    parts.into_iter().flatten().filter_map(Value::as_object).cloned().collect()
 }
 
 /// Whether a display says no more than the text.

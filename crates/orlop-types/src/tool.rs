@@ -83,7 +83,8 @@ pub enum ToolPart {
     Report(ToolReport),
 }
 
-/// How a tool call went: `success` and whatever the tool adds.
+/// How a tool call went: `success` and whatever the tool adds. A list of parts under
+/// `multipart_content`, for instance pictures, goes to the model beside the text.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolReport {

@@ -13,6 +13,8 @@ use orlop_app::Plugins;
 use orlop_plugins::{
     Activity, AskUser, AttachmentHints, Delegate, Memory, MemoryActions, Mentions, Skills,
     SubSessions, SystemMessage, Todo, TodoReminder, UserMemory, WebFetch,
+    Activity, AskUser, AttachmentHints, FileChanges, Files, Mentions, Skills, SystemMessage, Todo,
+    TodoReminder,
 };
 use orlop_plugins::{AskUser, Shell, SystemMessage, Todo, TodoReminder};
 use orlop_providers::anthropic::Anthropic;
@@ -52,6 +54,7 @@ pub fn shipped_plugins() -> Plugins {
         .tool(Arc::new(AskUser))
         .tool(Arc::new(Delegate::default()))
         .tool(Arc::new(Memory))
+        .tool(Arc::new(Files::default()))
         .tool(skills)
         .feature(Arc::new(SystemMessage))
         .application(Arc::new(shell.cleanup()))
@@ -62,6 +65,7 @@ pub fn shipped_plugins() -> Plugins {
         .application(activity.clone())
         .application(Arc::new(MemoryActions))
         .application(Arc::new(SubSessions))
+        .application(Arc::new(FileChanges))
         .host(activity)
         .host(Arc::new(AttachmentHints))
         .host(Arc::new(TodoReminder))

@@ -7,7 +7,7 @@ use super::locate::Locations;
 use crate::credentials::Credentials;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Names and values of variables.
 pub type Vars = BTreeMap<String, String>;
@@ -25,6 +25,7 @@ pub type Vars = BTreeMap<String, String>;
 pub struct RuntimeEnv {
     vars: Vars,
     credentials: Option<Credentials>,
+    data_dir: Option<PathBuf>,
 }
 
 impl RuntimeEnv {
@@ -33,18 +34,31 @@ impl RuntimeEnv {
         put(&mut vars, "CONFIG_DIR", &locations.config_dir());
         put(&mut vars, "WORKING_DIR", locations.working_dir());
         put(&mut vars, "BUILTIN_PLUGINS", builtin_plugins);
-        Self { vars, credentials: Some(Credentials::in_folder(locations.home())) }
+        let home = locations.home();
+        let credentials = Some(Credentials::in_folder(home));
+        Self { vars, credentials, data_dir: Some(home.to_owned()) }
     }
 
-    /// Exactly these variables, and no stored logins.
+    /// Exactly these variables, no stored logins and no data folder.
     pub fn from_vars(vars: Vars) -> Self {
-        Self { vars, credentials: None }
+        Self { vars, ..Self::default() }
     }
 
     /// With these stored logins, which `${credential:NAME}` is replaced from.
     pub fn with_credentials(mut self, credentials: Credentials) -> Self {
         self.credentials = Some(credentials);
         self
+    }
+
+    /// With this data folder.
+    pub fn with_data_dir(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.data_dir = Some(folder.into());
+        self
+    }
+
+    /// The data folder, where plugins keep files of their own in a folder of their name.
+    pub fn data_dir(&self) -> Option<&Path> {
+        self.data_dir.as_deref()
     }
 
     /// The stored logins.

@@ -77,7 +77,7 @@ impl Driver {
         }
         let name = call.tool_name.clone().unwrap_or_default();
         let tool = core.tool_named(&name, &self.config).await?;
-        let preview = core.format_tool_call_preview(&raw, &self.config).await;
+        let preview = core.preview_tool_call(&raw, &self.config, &self.context()).await;
         let mut events = vec![EventKind::ToolCall {
             call_id: id.clone(),
             name: name.clone(),

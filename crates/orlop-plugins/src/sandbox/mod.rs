@@ -123,6 +123,16 @@ impl Sandbox {
         !self.is_on || self.policy.network
     }
 
+    /// Whether work may read a real path. The kernel says the same, where it can.
+    pub fn may_read(&self, real: &Path) -> bool {
+        !self.is_on || self.policy.may_read(real)
+    }
+
+    /// Whether work may write a real path. The kernel says the same, where it can.
+    pub fn may_write(&self, real: &Path) -> bool {
+        !self.is_on || self.policy.may_write(real)
+    }
+
     /// A folder for temporary files of the session, private to it.
     pub fn temp_folder(&self) -> &Path {
         &self.policy.temp

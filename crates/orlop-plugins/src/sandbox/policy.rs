@@ -175,6 +175,21 @@ impl Policy {
         policy
     }
 
+    /// Whether a real path may be read: what lies nearest around it decides.
+    pub(super) fn may_read(&self, real: &Path) -> bool {
+        let nearest = |places: &[PathBuf]| {
+            let around = places.iter().filter(|place| real.starts_with(place));
+            around.map(|place| place.components().count()).max().unwrap_or(0)
+        };
+        let open = nearest(&self.read).max(nearest(&self.write));
+        open > nearest(&self.hidden)
+    }
+
+    /// Whether a real path may be written.
+    pub(super) fn may_write(&self, real: &Path) -> bool {
+        self.write.iter().any(|folder| real.starts_with(folder)) && self.may_read(real)
+    }
+
     /// Whether something hidden lies below a folder.
     #[cfg(target_os = "linux")]
     pub(super) fn hides_below(&self, folder: &Path) -> bool {

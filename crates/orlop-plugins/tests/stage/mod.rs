@@ -130,6 +130,7 @@ impl Stage {
         vars.insert("CONFIG_DIR".to_owned(), self.home().display().to_string());
         let env =
             RuntimeEnv::from_vars(vars).with_credentials(Credentials::in_folder(&self.home()));
+        let env = env.with_data_dir(self.home());
         let text = format!(
             "default_agent = \"default\"\n[agents.default]\nprovider = \"scripted\"\nmodel = \"m\"\n{}\n{}",
             self.settings, self.more
