@@ -46,4 +46,4 @@ pub use time::rfc3339;
 pub use turn::{Approval, Decision, Recovery, Request, RequestHandle, Target, TurnInfo, error_of};
 pub use undo::Difference;
 
-pub use orlop_core::types::app_event::{Event, EventKind, SessionState};
+pub use orlop_core::types::app_event::{Event, EventKind, Remember, RememberOffer, SessionState};

@@ -261,3 +261,62 @@ fn who_may_be_asked_is_remembered_with_the_turn() {
         assert!(said(&app, "s").await.ends_with("|end"));
     });
 }
+
+/// A feature that asks about every call, offers a rule for each scope, and logs what it is told.
+fn remembering(log: &Log) -> ScriptedFeature {
+    let log = log.clone();
+    core_recorder(&Log::new(), &["permission", "permission_decided"], move |_, cx| {
+        if let Some(decided) = cx.get("decision") {
+            log.add(format!("{} {decided}", cx.get("tool_call").unwrap()["name"]));
+            return Ok(ActionResult::unchanged());
+        }
+        let offers =
+            json!([{"scope": "session", "rule": "rm(a)"}, {"scope": "always", "rule": "rm(*)"}]);
+        let asks = json!({"decision": "ask", "reason": "hm", "remember": offers});
+        Ok(ActionResult { public: map(asks), ..ActionResult::default() })
+    })
+}
+
+#[tokio::test]
+async fn a_decision_that_is_to_be_remembered_is_told_to_plugins_with_the_rules_that_were_offered() {
+    let yes = |remember| Decision { remember, ..allow() };
+    let other = Decision { input: Some(json!({"of": "less"})), ..yes(Some(Remember::Always)) };
+    for (decision, expected) in [
+        (yes(None), ""),
+        (
+            yes(Some(Remember::Session)),
+            r#""rm" {"allow":true,"remember":"session","rules":["rm(a)"],"by":"ana"}"#,
+        ),
+        (
+            Decision { remember: Some(Remember::Always), ..deny("no") },
+            r#""rm" {"allow":false,"remember":"always","rules":["rm(*)"],"by":"ana"}"#,
+        ),
+        (other, ""),
+    ] {
+        let told = Log::new();
+        let app = scene(&Log::new(), &["a"]).feature(remembering(&told)).start().await;
+        let mut handle = app.send_request(request()).await.unwrap();
+        let asked = until(&mut handle, "approval_requested").await;
+        let EventKind::ApprovalRequested { remember, .. } = &asked.kind else { panic!() };
+        assert_eq!(remember.len(), 2);
+        app.decide("r", "a", decision.clone()).await.unwrap();
+        let resolved = until(&mut handle, "approval_resolved").await;
+        let EventKind::ApprovalResolved { remember, .. } = &resolved.kind else { panic!() };
+        assert_eq!(remember, &decision.remember);
+        rest(handle).await;
+        assert_eq!(told.text(), expected);
+    }
+}
+
+#[tokio::test]
+async fn what_another_process_wants_remembered_arrives_with_its_decision() {
+    let told = Log::new();
+    let scene = scene(&Log::new(), &["a"]).feature(remembering(&told));
+    let (app, other) = (scene.start().await, scene.start().await);
+    let mut handle = app.send_request(request()).await.unwrap();
+    until(&mut handle, "approval_requested").await;
+    let always = Decision { remember: Some(Remember::Always), ..allow() };
+    other.decide("r", "a", always).await.unwrap();
+    assert!(rest(handle).await.ends_with("final"));
+    assert!(told.text().contains(r#""remember":"always""#), "{}", told.text());
+}

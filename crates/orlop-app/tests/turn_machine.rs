@@ -43,7 +43,8 @@ fn beside(id: &str) -> Call {
 }
 
 fn asking(id: &str) -> Call {
-    Call { state: CallState::Asking { reason: "why not".to_owned(), form: None }, ..ready(id) }
+    let reason = "why not".to_owned();
+    Call { state: CallState::Asking { reason, form: None, remember: Vec::new() }, ..ready(id) }
 }
 
 fn answered(calls: Vec<Call>) -> Input {
@@ -323,7 +324,11 @@ fn input_of(any: &Any) -> Input {
                     let name = format!("c{index}");
                     let state = match state {
                         0 => CallState::Ready,
-                        1 => CallState::Asking { reason: String::new(), form: None },
+                        1 => CallState::Asking {
+                            reason: String::new(),
+                            form: None,
+                            remember: Vec::new(),
+                        },
                         _ => CallState::Done { message: ready_message(&name) },
                     };
                     let (idempotent, concurrent) = (*idempotent, *concurrent);

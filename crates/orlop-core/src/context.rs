@@ -45,6 +45,7 @@ pub const RESERVED_KEYS: &[&str] = &[
     "cancellation",
     "tool_call",
     "tool_result",
+    "decision",
     "env",
 ];
 

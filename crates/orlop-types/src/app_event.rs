@@ -98,6 +98,9 @@ pub enum EventKind {
         /// them, and the `schema` of the answer.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         form: Option<Map>,
+        /// What can be remembered with the answer, and for how long.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        remember: Vec<RememberOffer>,
     },
     /// Somebody decided.
     ApprovalResolved {
@@ -107,6 +110,9 @@ pub enum EventKind {
         decision: String,
         /// Who decided.
         by: String,
+        /// For how long the answer holds, if for more than this call.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        remember: Option<Remember>,
     },
     /// A model could not be asked, and the next one of the agent is.
     ModelFallback {
@@ -183,6 +189,27 @@ pub enum EventKind {
     /// What a plugin published: `type`, `plugin`, and anything else.
     #[serde(untagged)]
     Other(Map),
+}
+
+/// For how long a decision on a tool call holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Remember {
+    /// As long as the session.
+    Session,
+    /// In all sessions of the user, until it is taken back.
+    Always,
+}
+
+/// A rule that a decision on a tool call may be remembered as.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RememberOffer {
+    /// For how long.
+    pub scope: Remember,
+    /// What it would cover, as people read it.
+    pub rule: String,
 }
 
 /// A model, as configurations name it.

@@ -46,6 +46,8 @@ names! {
     TOOL_ERROR = "tool_error";
     /// A tool call needs a decision whether it may run.
     PERMISSION = "permission";
+    /// A person decided on a tool call and wants that to be remembered.
+    PERMISSION_DECIDED = "permission_decided";
     /// History is about to be compacted.
     COMPACTION_PREPARE = "compaction_prepare";
     /// History was compacted.

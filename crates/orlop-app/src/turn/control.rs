@@ -48,7 +48,7 @@ impl Application {
         }
         let signal = serde_json::json!({
             "signal": "decide", "call": call, "allow": decision.allow, "input": decision.input,
-            "reason": decision.reason, "by": decision.by,
+            "reason": decision.reason, "by": decision.by, "remember": decision.remember,
         });
         self.shared.store.signal(&self.scope, request_id, signal).await
     }

@@ -297,10 +297,12 @@ impl Driver {
                 if !fits {
                     return (None, Vec::new());
                 }
+                self.remember(&call, &decision).await;
                 let resolved = EventKind::ApprovalResolved {
                     call_id: call,
                     decision: if decision.allow { "allow" } else { "deny" }.to_owned(),
                     by: decision.by,
+                    remember: decision.remember,
                 };
                 (Some(input), vec![resolved])
             }
@@ -452,6 +454,9 @@ fn control_of(signal: &Value) -> Option<Control> {
                 input: signal.get("input").filter(|input| !input.is_null()).cloned(),
                 reason: text("reason"),
                 by: text("by").unwrap_or_default(),
+                remember: signal
+                    .get("remember")
+                    .and_then(|remember| serde_json::from_value(remember.clone()).ok()),
             },
             answer: tokio::sync::oneshot::channel().0,
         }),

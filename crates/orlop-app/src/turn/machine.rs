@@ -6,7 +6,7 @@
 pub use super::again::{Again, Ending, FailedModel, Unfit};
 use super::{Approval, form};
 use orlop_core::types::InspectedCall;
-use orlop_core::types::app_event::ModelName;
+use orlop_core::types::app_event::{ModelName, RememberOffer};
 use orlop_core::{Error, Map, Message, Result, Value, closed_tool_message};
 use serde::{Deserialize, Serialize};
 
@@ -94,6 +94,9 @@ pub enum CallState {
         /// What the call needs to know before it may run.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         form: Option<Map>,
+        /// What can be remembered with the decision.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        remember: Vec<RememberOffer>,
     },
     /// It may run.
     Ready,

@@ -28,7 +28,7 @@ use crate::trace::Tracer;
 use driver::Driver;
 use futures::stream::{BoxStream, StreamExt};
 use machine::{Again, Effect, Next, Phase};
-use orlop_core::types::app_event::{Event, EventKind};
+use orlop_core::types::app_event::{Event, EventKind, Remember};
 use orlop_core::{
     CancelToken, Config, Error, ErrorClass, Map, Message, Result, Session, Value, lifecycle,
 };
@@ -111,6 +111,9 @@ pub struct Decision {
     pub reason: Option<String>,
     /// Who decided.
     pub by: String,
+    /// For how long it holds, if for more than this call: what was offered with the question is
+    /// remembered, unless the call gets another input.
+    pub remember: Option<Remember>,
 }
 
 /// A turn that runs in this process.

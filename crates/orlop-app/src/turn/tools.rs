@@ -2,11 +2,11 @@
 
 use super::driver::Driver;
 use super::machine::{Call, CallState, Input, denied};
-use super::{Approval, TurnInfo, form};
+use super::{Approval, Decision, TurnInfo, form};
 use futures::future::BoxFuture;
 use futures::stream::{BoxStream, StreamExt};
 use orlop_core::hooks::{RequestInfo, RequestKind, ToolCallInfo, ToolGate, ToolResultInfo};
-use orlop_core::types::app_event::EventKind;
+use orlop_core::types::app_event::{EventKind, RememberOffer};
 use orlop_core::types::{ActionRecord, InspectedCall, ToolDescriptor};
 use orlop_core::{Map, Message, Result, ToolEvent, Value, closed_tool_message, lifecycle};
 use serde_json::json;
@@ -91,7 +91,8 @@ impl Driver {
             state: CallState::Ready,
             call,
         };
-        match self.gate(&mut call, tool.as_ref()).await? {
+        let (gate, remember) = self.gate(&mut call, tool.as_ref()).await?;
+        match gate {
             ToolGate::Deny(reason) => {
                 let message = denied(&call.call, &reason);
                 events.push(EventKind::ToolResult {
@@ -113,8 +114,9 @@ impl Driver {
                     reason: reason.clone(),
                     choices: vec!["allow".to_owned(), "deny".to_owned()],
                     form: form.clone(),
+                    remember: remember.clone(),
                 });
-                call.state = CallState::Asking { reason, form };
+                call.state = CallState::Asking { reason, form, remember };
             }
             ToolGate::Allow | ToolGate::Rewrite(_) => {}
         }
@@ -123,7 +125,12 @@ impl Driver {
 
     /// Host plugins, then the `permission` and `tool_before` actions, then the tool's own wish to
     /// be asked about. The first refusal wins; an explicit permission answers the tool's wish.
-    async fn gate(&mut self, call: &mut Call, tool: Option<&ToolDescriptor>) -> Result<ToolGate> {
+    /// With it comes what a person who is asked may have remembered.
+    async fn gate(
+        &mut self,
+        call: &mut Call,
+        tool: Option<&ToolDescriptor>,
+    ) -> Result<(ToolGate, Vec<RememberOffer>)> {
         let name = call.call.tool_name.clone().unwrap_or_default();
         let info = ToolCallInfo {
             request: self.request_info(),
@@ -134,23 +141,29 @@ impl Driver {
         let (mut gate, input) = self.app.gate_tool_call(info).await;
         call.call.payload = input;
         if let ToolGate::Deny(_) = gate {
-            return Ok(gate);
+            return Ok((gate, Vec::new()));
         }
         let mut permitted = false;
+        let mut remember = Vec::new();
         for point in [lifecycle::PERMISSION, lifecycle::TOOL_BEFORE] {
             let told = [("tool_call", told_of(call))];
             for record in self.lifecycle(point, &told).await? {
                 permitted |= record.result.get("decision").is_some_and(|said| said == "allow");
                 match decision_of(&record) {
-                    Some(ToolGate::Deny(reason)) => return Ok(ToolGate::Deny(reason)),
-                    Some(ToolGate::Ask(reason)) => gate = ToolGate::Ask(reason),
+                    Some(ToolGate::Deny(reason)) => {
+                        return Ok((ToolGate::Deny(reason), Vec::new()));
+                    }
+                    Some(ToolGate::Ask(reason)) => {
+                        gate = ToolGate::Ask(reason);
+                        remember.extend(offers_of(&record));
+                    }
                     Some(ToolGate::Rewrite(input)) => call.call.payload = input,
                     Some(ToolGate::Allow) | None => {}
                 }
             }
         }
         if wants(tool, "answer") {
-            return Ok(match (form::of_call(&call.call.payload), self.turn.approval) {
+            let gate = match (form::of_call(&call.call.payload), self.turn.approval) {
                 (Err(error), _) => ToolGate::Deny(error.message().to_owned()),
                 (Ok(_), Approval::Wait) => ToolGate::Ask(format!("tool \"{name}\" has a question")),
                 // To allow everything is no answer.
@@ -158,18 +171,38 @@ impl Driver {
                     "nobody is there to answer; decide yourself what can be decided, and say at the end what you assumed"
                         .to_owned(),
                 ),
-            });
+            };
+            return Ok((gate, Vec::new()));
         }
         if gate == ToolGate::Allow && !permitted && wants(tool, "ask") {
             gate = ToolGate::Ask(format!("tool \"{name}\" asks before it runs"));
         }
-        Ok(match (gate, self.turn.approval) {
+        let gate = match (gate, self.turn.approval) {
             (ToolGate::Ask(_), Approval::Allow) => ToolGate::Allow,
             (ToolGate::Ask(reason), Approval::Deny) => ToolGate::Deny(format!(
                 "it needs the approval of a person, and none can be asked ({reason})"
             )),
             (gate, _) => gate,
-        })
+        };
+        Ok((gate, remember))
+    }
+
+    /// Tells plugins of a decision that is to hold for more than its call. It was made about the
+    /// call as it was shown, so one with another input is not remembered.
+    pub(super) async fn remember(&mut self, id: &str, decision: &Decision) {
+        let Some(scope) = decision.remember.filter(|_| decision.input.is_none()) else { return };
+        let asked = self.turn.calls().iter().find(|call| call.id == id);
+        let Some(call) = asked else { return };
+        let CallState::Asking { remember, .. } = &call.state else { return };
+        let offered = remember.iter().filter(|offer| offer.scope == scope);
+        let rules: Vec<&str> = offered.map(|offer| &*offer.rule).collect();
+        let decided = json!({
+            "allow": decision.allow, "remember": scope, "rules": rules, "by": decision.by,
+        });
+        let told = [("tool_call", told_of(call)), ("decision", decided)];
+        if let Err(error) = self.lifecycle(lifecycle::PERMISSION_DECIDED, &told).await {
+            tracing::error!(target: "orlop::app", %error, "a decision could not be remembered");
+        }
     }
 
     /// Starts a call whose intent is durable.
@@ -299,6 +332,12 @@ fn decision_of(record: &ActionRecord) -> Option<ToolGate> {
         }),
         _ => result.get("input").filter(|input| !input.is_null()).cloned().map(ToolGate::Rewrite),
     }
+}
+
+/// What an action that asks offers to remember.
+fn offers_of(record: &ActionRecord) -> Vec<RememberOffer> {
+    let offers = record.result.get("remember").cloned().unwrap_or_default();
+    serde_json::from_value(offers).unwrap_or_default()
 }
 
 /// What the schema of a tool says of it under `annotations`.

@@ -9,7 +9,8 @@ use orlop_app::assets::Upload;
 use orlop_app::store::ListQuery;
 use orlop_app::ui::{plain_line, plain_text};
 use orlop_app::{
-    Application, Approval, Chat, ChatRequest, Decision, Event, EventKind, Host, Recovery, error_of,
+    Application, Approval, Chat, ChatRequest, Decision, Event, EventKind, Host, Recovery, Remember,
+    RememberOffer, error_of,
 };
 use orlop_core::{CallContext, Error, Map, Message, OUTPUT, OutputSchema, Role, Value, is_paused};
 use serde_json::json;
@@ -227,11 +228,11 @@ async fn follow(
         };
         printer.print(&event)?;
         match &event.kind {
-            EventKind::ApprovalRequested { call_id, name, reason, input, .. }
+            EventKind::ApprovalRequested { call_id, name, reason, input, remember, .. }
                 if !cancelled && !is_settled(app, &chat.request_id).await? =>
             {
                 tokio::select! {
-                    decision = decide(name, reason, input) => {
+                    decision = decide(name, reason, input, remember) => {
                         app.decide(&chat.request_id, call_id, decision).await?;
                     }
                     () = interrupts.next() => {
@@ -279,7 +280,7 @@ async fn is_settled(app: &Application, request_id: &str) -> Result<bool, Failure
 }
 
 /// Asks the person at the terminal; where there is none, says no and tells so.
-async fn decide(name: &str, reason: &str, input: &Value) -> Decision {
+async fn decide(name: &str, reason: &str, input: &Value, remember: &[RememberOffer]) -> Decision {
     if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
         output::tell(&format!(
             "orlop: {} was not run, because nobody can be asked ({}); --yes runs what would ask",
@@ -294,14 +295,30 @@ async fn decide(name: &str, reason: &str, input: &Value) -> Decision {
         };
     }
     let shown = input.to_string();
-    let question = format!(
-        "{} ({})\n{}\nRun it? [y/N] ",
-        plain_line(reason),
-        plain_line(name),
-        plain_line(&shown)
-    );
-    let allow = matches!(output::ask(question).await.as_str(), "y" | "yes");
-    Decision { allow, by: "user".to_owned(), ..Decision::default() }
+    let mut question =
+        format!("{} ({})\n{}\n", plain_line(reason), plain_line(name), plain_line(&shown));
+    let rules = |scope: Remember| {
+        let offered = remember.iter().filter(|offer| offer.scope == scope);
+        offered.map(|offer| plain_line(&offer.rule)).collect::<Vec<_>>().join(", ")
+    };
+    let (session, always) = (rules(Remember::Session), rules(Remember::Always));
+    let mut choices = "y/N".to_owned();
+    if !session.is_empty() {
+        question.push_str(&format!("s: also allow {session} in this session\n"));
+        choices.push_str("/s");
+    }
+    if !always.is_empty() {
+        question.push_str(&format!("a: always allow {always}\n"));
+        choices.push_str("/a");
+    }
+    question.push_str(&format!("Run it? [{choices}] "));
+    let (allow, remember) = match output::ask(question).await.as_str() {
+        "y" | "yes" => (true, None),
+        "s" | "session" if !session.is_empty() => (true, Some(Remember::Session)),
+        "a" | "always" if !always.is_empty() => (true, Some(Remember::Always)),
+        _ => (false, None),
+    };
+    Decision { allow, remember, by: "user".to_owned(), ..Decision::default() }
 }
 
 /// Puts events on the screen, or into a pipe.
