@@ -15,6 +15,8 @@ use orlop_plugins::{
     SubSessions, SystemMessage, Todo, TodoReminder, UserMemory, WebFetch,
     Activity, AskUser, AttachmentHints, FileChanges, Files, Mentions, Skills, SystemMessage, Todo,
     TodoReminder,
+    Activity, AskUser, AttachmentHints, Mentions, PermissionActions, Permissions, Skills,
+    SystemMessage, Todo, TodoReminder,
 };
 use orlop_plugins::{AskUser, Shell, SystemMessage, Todo, TodoReminder};
 use orlop_providers::anthropic::Anthropic;
@@ -49,6 +51,7 @@ pub fn shipped_plugins() -> Plugins {
         .provider(Arc::new(Ollama::new(http)), vec![Arc::new(Reasoning)])
         .provider(Arc::new(Scripted::default()), vec![Arc::new(Reasoning)])
         .feature(Arc::new(Mentions::default()))
+        .feature(Arc::new(Permissions))
         .feature(skills.clone())
         .feature(Arc::new(SystemMessage::default()))
         .tool(Arc::new(AskUser))
@@ -66,6 +69,7 @@ pub fn shipped_plugins() -> Plugins {
         .application(Arc::new(MemoryActions))
         .application(Arc::new(SubSessions))
         .application(Arc::new(FileChanges))
+        .application(Arc::new(PermissionActions))
         .host(activity)
         .host(Arc::new(AttachmentHints))
         .host(Arc::new(TodoReminder))
