@@ -294,6 +294,12 @@ impl Application {
         Self { caller, ..self.clone() }
     }
 
+    /// The same handle for requests that a plugin makes of its own accord: they are counted to it,
+    /// and to the session and the request they are made for. What the caller told stays behind.
+    pub fn on_behalf_of(&self, plugin: &str, cx: &orlop_core::Context) -> Self {
+        Self { caller: side_request(plugin, cx), ..self.clone() }
+    }
+
     /// Whom this handle acts for.
     pub fn scope(&self) -> &Scope {
         &self.scope
@@ -470,6 +476,27 @@ impl Application {
 
     pub(crate) fn hooked(&self) -> Hooked<'_> {
         Hooked { app: self }
+    }
+}
+
+/// What hooks are told of a request that a plugin makes of its own accord: `requested_by`, the
+/// plugin; `requested_for` and `requested_in`, the session and the request it is made for. The
+/// application is lent on where there is one.
+pub fn side_request(plugin: &str, cx: &orlop_core::Context) -> CallContext {
+    let told = |key: &str| cx.get(key).and_then(Value::as_str).map(str::to_owned);
+    let session = told("requested_for").or_else(|| cx.session().map(|it| it.id().to_owned()));
+    let request = told("requested_in")
+        .or_else(|| cx.request_id().map(str::to_owned))
+        .or_else(|| told("request_id"));
+    let mut context = CallContext::new("plugin").with("requested_by", plugin);
+    for (key, value) in [("requested_for", session), ("requested_in", request)] {
+        if let Some(value) = value {
+            context = context.with(key, value);
+        }
+    }
+    match cx.handle::<Application>("app") {
+        Some(app) => context.lending("app", app),
+        None => context,
     }
 }
 

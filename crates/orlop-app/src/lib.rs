@@ -33,7 +33,7 @@ pub mod ui;
 mod undo;
 
 pub use actions::{Acted, Preview};
-pub use application::{Application, Builder, Loaded};
+pub use application::{Application, Builder, Loaded, side_request};
 pub use credentials::{CREDENTIALS_FILE, Credential, Credentials};
 pub use events::Follow;
 pub use host::{Chat, ChatRequest, HookFailure, Host};
@@ -42,7 +42,7 @@ pub use plugins::Plugins;
 pub use process::ProcessGroup;
 pub use scope::{MAX_ID, Scope, check_id};
 pub use sessions::{NewSession, Summaries, Summary};
-pub use time::rfc3339;
+pub use time::{now, rfc3339};
 pub use turn::{Approval, Decision, Recovery, Request, RequestHandle, Target, TurnInfo, error_of};
 pub use undo::Difference;
 

@@ -196,7 +196,9 @@ impl Hooked<'_> {
                 );
                 let mut result = self.execute(entry, &action.id, params, &cx).await?;
                 // What the action saved, then what it patched.
+                let mut changed = false;
                 if let Some(current) = flow.current(&id) {
+                    changed = current.messages() != run.session.messages();
                     run.session = current;
                 }
                 if let Some(Value::Object(patch)) = result.session_metadata.take() {
@@ -208,6 +210,7 @@ impl Hooked<'_> {
                     action_id: action.id,
                     action_owner: ActionOwner::Application,
                     result: result.public,
+                    changed,
                 });
             }
         }

@@ -5,8 +5,9 @@ use crate::application::{Application, Loaded, Step};
 use crate::lock::{SessionLock, Wait};
 use crate::persist;
 use crate::scope::check_id;
-use crate::store::{Head, Hit, ListQuery, NewEvent};
+use crate::store::{ChangeNote, Head, Hit, ListQuery, NewEvent};
 use crate::time::{now, rfc3339};
+use crate::undo::note_of;
 use orlop_core::hooks::Hook;
 use orlop_core::types::app_event::EventKind;
 use orlop_core::types::app_event::SessionState;
@@ -210,7 +211,14 @@ impl Application {
                 return Ok(session);
             }
         }
-        let session = self.prepared_for_saving(session).await?;
+        let (prepared, note) = self.prepared_for_saving(session.clone()).await?;
+        let mut step = step;
+        if note.is_some() && step.undo.is_none() && self.known(&id).await?.is_some() {
+            // What is saved is durable before a plugin changes its history.
+            self.write(lock, Step { session: Some(session), ..Step::default() }).await?;
+            step.undo = note;
+        }
+        let session = prepared;
         let event = event(session.agent_id());
         let mut events = step.events;
         events.push(event);
@@ -222,11 +230,14 @@ impl Application {
         Ok(written)
     }
 
-    /// The session after `session_save_prepare`.
-    pub(crate) async fn prepared_for_saving(&self, session: Session) -> Result<Session> {
+    /// The session after `session_save_prepare`, and the note of a change of its history.
+    pub(crate) async fn prepared_for_saving(
+        &self,
+        session: Session,
+    ) -> Result<(Session, Option<ChangeNote>)> {
         let flow = self.flow.clone().unwrap_or_default();
         if !flow.begin_saving(session.id()) {
-            return Ok(session);
+            return Ok((session, None));
         }
         let prepared = async {
             let agent = self.agent_of(&session)?;
@@ -236,7 +247,8 @@ impl Application {
         };
         let prepared = prepared.await;
         flow.end_saving(session.id());
-        Ok(prepared?.session)
+        let run = prepared?;
+        Ok((run.session, note_of(&run.results)))
     }
 
     /// Sessions with summaries. Actions of application plugins at `session_list` may add to them.

@@ -20,7 +20,7 @@ pub fn rfc3339(ms: i64) -> String {
 }
 
 /// Now, in RFC 3339.
-pub(crate) fn now() -> String {
+pub fn now() -> String {
     rfc3339(now_ms())
 }
 

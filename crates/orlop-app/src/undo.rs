@@ -5,6 +5,8 @@ use crate::lock::Wait;
 use crate::persist;
 use crate::sessions::updated;
 use crate::store::ChangeNote;
+use crate::time::now_ms;
+use orlop_core::types::ActionRecord;
 use orlop_core::{Error, Map, Message, NativeItem, Result, Seq, Session, TriggerSource, Value};
 use serde::Serialize;
 use std::ops::Range;
@@ -78,6 +80,19 @@ fn reverted<T: PartialEq + Clone>(before: &[T], after: &[T], now: &[T]) -> Optio
         out.extend_from_slice(&before[old]);
         out.extend_from_slice(&now[new.end..]);
         out
+    })
+}
+
+/// The note of a change that actions of a lifecycle made to the history, if they did. It is named
+/// after the first that did.
+pub(crate) fn note_of(records: &[ActionRecord]) -> Option<ChangeNote> {
+    let first = records.iter().find(|record| record.changed)?;
+    Some(ChangeNote {
+        id: uuid::Uuid::new_v4().to_string(),
+        plugin: first.plugin.clone(),
+        action: first.action_id.clone(),
+        at: now_ms(),
+        undone: false,
     })
 }
 

@@ -63,6 +63,7 @@ fn decided(id: &str, allow: bool) -> Input {
 fn shown(next: &Next) -> String {
     let effects = next.effects.iter().map(|effect| match effect {
         Effect::CallModel => "ask".to_owned(),
+        Effect::Shorten => "shorten".to_owned(),
         Effect::Run(call) => format!("run({call})"),
         Effect::Settle => "settle".to_owned(),
     });
@@ -295,6 +296,8 @@ enum Any {
     Answered(Vec<(u8, bool, bool)>),
     Finished(u8),
     Decided(u8, bool),
+    TooLong,
+    Shortened(bool),
     Failed,
     Cancelled,
     Interrupted(bool),
@@ -306,6 +309,8 @@ fn any_input() -> impl Strategy<Value = Any> {
         4 => prop::collection::vec((0u8..3, any::<bool>(), any::<bool>()), 0..5).prop_map(Any::Answered),
         8 => (0u8..6).prop_map(Any::Finished),
         5 => (0u8..6, any::<bool>()).prop_map(|(id, allow)| Any::Decided(id, allow)),
+        2 => Just(Any::TooLong),
+        2 => any::<bool>().prop_map(Any::Shortened),
         1 => Just(Any::Failed),
         1 => Just(Any::Cancelled),
         1 => any::<bool>().prop_map(Any::Interrupted),
@@ -340,6 +345,8 @@ fn input_of(any: &Any) -> Input {
             Input::Finished { call: id(*call), message: ready_message(&id(*call)) }
         }
         Any::Decided(call, allow) => decided(&id(*call), *allow),
+        Any::TooLong => too_long(),
+        Any::Shortened(is_shorter) => Input::Shortened { is_shorter: *is_shorter },
         Any::Failed => Input::Failed(Error::internal("x")),
         Any::Cancelled => Input::Cancelled("x".to_owned()),
         Any::Interrupted(resume) => Input::Interrupted { resume: *resume },
@@ -383,7 +390,12 @@ proptest! {
                 match effect {
                     Effect::CallModel => {
                         prop_assert_eq!(&turn.phase, &Phase::Model);
-                        prop_assert!(interrupted || left_tools, "asked once a step");
+                        let shorter = matches!(any, Any::Shortened(true));
+                        prop_assert!(interrupted || left_tools || shorter, "asked once a step");
+                    }
+                    Effect::Shorten => {
+                        prop_assert!(matches!(turn.phase, Phase::Shortening { .. }));
+                        prop_assert!(interrupted || !before.again.shortened, "once an answer");
                     }
                     Effect::Run(id) => {
                         let now = turn.calls().iter().find(|call| call.id == *id).unwrap();
@@ -473,4 +485,58 @@ fn repairs_and_pauses_are_steps() {
     assert_eq!(shown(&turn.apply(unfit()).unwrap()), "settle");
     let Some(Outcome::Failed { error }) = turn.outcome() else { panic!("{turn:?}") };
     assert_eq!(error["answer"], "no");
+}
+
+fn too_long() -> Input {
+    Input::TooLong(Error::provider("too long").with_context_overflow())
+}
+
+fn shortened(is_shorter: bool) -> Input {
+    Input::Shortened { is_shorter }
+}
+
+#[test]
+fn a_conversation_that_is_too_long_is_made_shorter_and_sent_again() {
+    let mut turn = turn(9);
+    check(&mut turn, too_long(), "shorten");
+    check_refused(&turn, answered(vec![]), ErrorClass::BadState);
+    check(&mut turn, shortened(true), "ask");
+    check_refused(&turn, shortened(true), ErrorClass::BadState);
+    // The next answer may be too much again.
+    check(&mut turn, answered(vec![ready("a")]), "run(a)");
+    check_refused(&turn, too_long(), ErrorClass::BadState);
+    check(&mut turn, finished("a"), "ask +did a");
+    check(&mut turn, too_long(), "shorten");
+    check(&mut turn, shortened(true), "ask");
+    check(&mut turn, answered(vec![]), "settle");
+    assert_eq!((turn.outcome(), turn.step), (Some(&Outcome::Complete), 2));
+}
+
+#[test]
+fn what_cannot_be_made_short_enough_ends_with_the_error_of_the_server() {
+    let mut same = turn(9);
+    check(&mut same, too_long(), "shorten");
+    check(&mut same, shortened(false), "settle");
+    let mut still = turn(9);
+    check(&mut still, too_long(), "shorten");
+    check(&mut still, shortened(true), "ask");
+    check(&mut still, too_long(), "settle");
+    for turn in [same, still] {
+        let Some(Outcome::Failed { error }) = turn.outcome() else { panic!("{turn:?}") };
+        assert_eq!(error["message"], "too long");
+        assert_eq!(error["context_overflow"], true);
+    }
+}
+
+#[test]
+fn making_it_shorter_is_taken_up_again_after_a_crash() {
+    let mut resumed = turn(9);
+    check(&mut resumed, too_long(), "shorten");
+    check(&mut resumed, Input::Interrupted { resume: true }, "shorten");
+    check(&mut resumed, shortened(true), "ask");
+    for input in [Input::Interrupted { resume: false }, Input::Cancelled("x".to_owned())] {
+        let mut turn = turn(9);
+        check(&mut turn, too_long(), "shorten");
+        check(&mut turn, input, "settle");
+    }
 }

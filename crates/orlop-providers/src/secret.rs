@@ -80,6 +80,8 @@ impl Secret {
     pub fn mask_error(&self, error: Error) -> Error {
         let masked =
             Error::new(error.class(), self.mask(error.message())).with_retryable(error.retryable());
+        let masked =
+            if error.is_context_overflow() { masked.with_context_overflow() } else { masked };
         match error.provider_body() {
             Some(body) => masked.with_provider_body(error.provider_status(), self.mask(body)),
             None => masked,

@@ -244,4 +244,7 @@ pub struct ActionRecord {
     pub action_owner: ActionOwner,
     /// The public result.
     pub result: Map,
+    /// Whether it changed the history of the session.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub changed: bool,
 }

@@ -68,6 +68,7 @@ struct Details {
     provider_status: Option<u16>,
     provider_body: Option<String>,
     retryable: bool,
+    context_overflow: bool,
 }
 
 macro_rules! constructors {
@@ -89,6 +90,7 @@ impl Error {
             provider_status: None,
             provider_body: None,
             retryable: class == ErrorClass::Unavailable,
+            context_overflow: false,
         }))
     }
 
@@ -137,6 +139,12 @@ impl Error {
         self
     }
 
+    /// Says that the conversation is longer than the model can take; a shorter one may succeed.
+    pub fn with_context_overflow(mut self) -> Self {
+        self.0.context_overflow = true;
+        self
+    }
+
     /// The kind of failure.
     pub fn class(&self) -> ErrorClass {
         self.0.class
@@ -172,6 +180,11 @@ impl Error {
         self.0.retryable
     }
 
+    /// Whether the conversation is longer than the model can take.
+    pub fn is_context_overflow(&self) -> bool {
+        self.0.context_overflow
+    }
+
     /// Whether this is a cancellation.
     pub fn is_cancelled(&self) -> bool {
         self.0.class == ErrorClass::Cancelled
@@ -179,11 +192,15 @@ impl Error {
 
     /// The failure as events and action results carry it.
     pub fn to_json(&self) -> serde_json::Value {
-        serde_json::json!({
+        let mut error = serde_json::json!({
             "type": self.0.class,
             "message": self.to_string(),
             "retryable": self.0.retryable,
-        })
+        });
+        if self.0.context_overflow {
+            error["context_overflow"] = true.into();
+        }
+        error
     }
 
     fn describe(&self) -> String {

@@ -38,6 +38,8 @@ names! {
     MODEL_REQUEST = "model_request";
     /// One model call was answered.
     MODEL_RESPONSE = "model_response";
+    /// The conversation is longer than the model can take; it is sent again if it gets shorter.
+    CONTEXT_OVERFLOW = "context_overflow";
     /// A tool call is about to run; its input may be rewritten or refused.
     TOOL_BEFORE = "tool_before";
     /// A tool call has its result; the result may be replaced.

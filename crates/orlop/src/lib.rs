@@ -16,6 +16,7 @@ use orlop_plugins::{
     Activity, AskUser, AttachmentHints, FileChanges, Files, Mentions, Skills, SystemMessage, Todo,
     TodoReminder,
     Activity, AskUser, AttachmentHints, Mentions, PermissionActions, Permissions, Skills,
+    Activity, AskUser, AttachmentHints, Compaction, CompactionActions, Mentions, Skills,
     SystemMessage, Todo, TodoReminder,
 };
 use orlop_plugins::{AskUser, Shell, SystemMessage, Todo, TodoReminder};
@@ -50,6 +51,7 @@ pub fn shipped_plugins() -> Plugins {
         .provider(Arc::new(Gemini::new(http.clone())), vec![Arc::new(Reasoning)])
         .provider(Arc::new(Ollama::new(http)), vec![Arc::new(Reasoning)])
         .provider(Arc::new(Scripted::default()), vec![Arc::new(Reasoning)])
+        .feature(Arc::new(Compaction))
         .feature(Arc::new(Mentions::default()))
         .feature(Arc::new(Permissions))
         .feature(skills.clone())
@@ -65,6 +67,7 @@ pub fn shipped_plugins() -> Plugins {
         .tool(Arc::new(shell))
         .tool(Arc::new(Todo))
         .tool(Arc::new(WebFetch))
+        .application(Arc::new(CompactionActions))
         .application(activity.clone())
         .application(Arc::new(MemoryActions))
         .application(Arc::new(SubSessions))

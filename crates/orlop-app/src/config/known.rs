@@ -111,6 +111,10 @@ pub(super) static AGENT: LazyLock<Map> = LazyLock::new(|| {
         ("base_url", text("Where the model server is.")),
         ("api_key", with(text("The key of the model server."), "writeOnly", json!(true))),
         ("system_message", text("What the model is told first.")),
+        (
+            "context_window",
+            count("How many tokens the model takes, where that is not known or less is wanted."),
+        ),
         ("tools", texts("Tool plugins the agent may use; absent means all enabled ones.")),
         (
             "max_steps",

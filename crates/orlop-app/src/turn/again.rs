@@ -1,5 +1,6 @@
 //! When the model is asked again although no tool was called: another model, because one failed;
-//! the same one, because its answer does not fit `output_schema` or was only a pause.
+//! the same one, because its answer does not fit `output_schema` or was only a pause, or because
+//! the conversation was too long for it and is shorter now.
 
 use super::machine::{Effect, Next, Outcome, Phase, Turn};
 use orlop_core::types::app_event::ModelName;
@@ -23,6 +24,9 @@ pub struct Again {
     /// The answer that is being asked for again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unfit: Option<Unfit>,
+    /// Whether the conversation has been made shorter for the model that is being asked.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub shortened: bool,
 }
 
 /// A model that could not be asked.
@@ -99,6 +103,34 @@ impl Turn {
                 self.ask_again(Vec::new())
             }
             Ending::Unfit(unfit) => self.settling(Outcome::Failed { error: unfit.error() }),
+        }
+    }
+
+    /// The conversation is longer than the model can take: it is made shorter, once for each answer.
+    pub(super) fn too_long(&mut self, error: Error) -> Result<Next> {
+        if self.phase != Phase::Model {
+            return Err(Error::bad_state("a model failed though it was not asked"));
+        }
+        let error = error.to_json();
+        if self.again.shortened {
+            return Ok(self.settling(Outcome::Failed { error }));
+        }
+        self.again.shortened = true;
+        self.phase = Phase::Shortening { error };
+        Ok(Next { append: Vec::new(), effects: vec![Effect::Shorten] })
+    }
+
+    /// What follows when plugins have been asked for a shorter conversation.
+    pub(super) fn after_shortening(&mut self, is_shorter: bool) -> Result<Next> {
+        match std::mem::replace(&mut self.phase, Phase::Model) {
+            Phase::Shortening { .. } if is_shorter => {
+                Ok(Next { append: Vec::new(), effects: vec![Effect::CallModel] })
+            }
+            Phase::Shortening { error } => Ok(self.settling(Outcome::Failed { error })),
+            other => {
+                self.phase = other;
+                Err(Error::bad_state("the conversation was not to be made shorter"))
+            }
         }
     }
 

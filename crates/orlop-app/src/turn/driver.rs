@@ -6,13 +6,13 @@ use super::{Control, Decision, FRAGMENTS};
 use crate::application::{Agent, Application, Step};
 use crate::hub::Feed;
 use crate::lock::{SessionLock, locked};
+use crate::store::ChangeNote;
 use crate::time::now;
 use futures::stream::{FuturesUnordered, StreamExt};
 use orlop_core::types::ActionRecord;
 use orlop_core::types::app_event::{Event, EventKind, SessionState};
 use orlop_core::{
-    CancelToken, Cancellation, Config, Error, Message, NewMessage, Result, Session, Value,
-    lifecycle,
+    CancelToken, Config, Error, Message, NewMessage, Result, Session, Value, lifecycle,
 };
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -46,6 +46,8 @@ pub(crate) struct Driver {
     /// What is to be done.
     pub(super) next: Next,
     pub(super) tools: FuturesUnordered<super::tools::Running>,
+    /// By which a change of the history that the next commit stores can be undone.
+    pub(super) undo: Option<ChangeNote>,
     /// Numbers for fragments.
     numbers: Range<u64>,
     /// Whether the session is lent to the flow, so that tools can change it.
@@ -64,8 +66,11 @@ impl Driver {
         request: String,
         persist: bool,
     ) -> Self {
+        let cancel = CancelToken::new();
+        // What plugins do on behalf of the turn ends with it.
+        let caller = app.caller.clone().cancelled_by(Arc::new(cancel.clone()));
         Self {
-            app,
+            app: app.called_with(caller),
             lock,
             agent,
             config: models.config(turn.again.model),
@@ -74,13 +79,14 @@ impl Driver {
             session,
             request,
             persist,
-            cancel: CancelToken::new(),
+            cancel,
             feed: None,
             interrupted: None,
             inbox: None,
             signals: VecDeque::new(),
             next: Next::default(),
             tools: FuturesUnordered::new(),
+            undo: None,
             numbers: 1..1,
             lent: false,
         }
@@ -109,6 +115,10 @@ impl Driver {
                 match effect {
                     Effect::CallModel => {
                         let (input, events) = self.call_model().await;
+                        self.step(input, events).await?;
+                    }
+                    Effect::Shorten => {
+                        let (input, events) = self.shorten().await;
                         self.step(input, events).await?;
                     }
                     Effect::Run(call) => self.start_tool(&call),
@@ -146,8 +156,9 @@ impl Driver {
         }
         let turn = self.turn_write(false)?;
         let trace = self.traced();
-        let session = Some(self.session.clone());
-        self.commit(Step { session, turn: Some(turn), events, trace, ..Step::default() }).await?;
+        let (session, undo) = (Some(self.session.clone()), self.undo.take());
+        self.commit(Step { session, turn: Some(turn), events, trace, undo, ..Step::default() })
+            .await?;
         self.next = next;
         self.lend(!self.turn.calls().is_empty());
         Ok(())
@@ -199,10 +210,7 @@ impl Driver {
     /// What hooks of this turn are told.
     pub(super) fn context(&self) -> orlop_core::CallContext {
         let layer = self.app.layer(&self.agent.base, orlop_core::TriggerSource::Application);
-        layer
-            .owning("request_id", self.request.clone())
-            .owning("session_id", self.session.id())
-            .cancelled_by(Arc::new(self.cancel.clone()) as Arc<dyn Cancellation>)
+        layer.owning("request_id", self.request.clone()).owning("session_id", self.session.id())
     }
 
     /// Runs a lifecycle of this turn on its session. Gives events for what people should see.
@@ -221,7 +229,7 @@ impl Driver {
         Ok(run.results)
     }
 
-    fn traced(&self) -> Vec<orlop_core::Map> {
+    pub(super) fn traced(&self) -> Vec<orlop_core::Map> {
         self.app.tracer.as_ref().map(|tracer| tracer.take()).unwrap_or_default()
     }
 
@@ -332,7 +340,14 @@ impl Driver {
         }
         if self.persist {
             match self.app.prepared_for_saving(self.session.clone()).await {
-                Ok(session) => self.session = session,
+                Ok((session, None)) => self.session = session,
+                // The answer is durable before the history it belongs to changes.
+                Ok((session, note)) => {
+                    let (held, turn) = (self.session.clone(), self.turn_write(false)?);
+                    let step = Step { session: Some(held), turn: Some(turn), ..Step::default() };
+                    self.commit(step).await?;
+                    (self.session, self.undo) = (session, note);
+                }
                 Err(error) => {
                     tracing::error!(target: "orlop::app", %error, "session_save_prepare failed; the answer is saved without it");
                 }
@@ -358,6 +373,7 @@ impl Driver {
             turn: Some(turn),
             events: vec![event],
             trace: self.traced(),
+            undo: self.undo.take(),
             ..Step::default()
         };
         self.commit(step).await?;

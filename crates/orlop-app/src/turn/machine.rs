@@ -51,6 +51,11 @@ pub struct Turn {
 pub enum Phase {
     /// The model is being asked.
     Model,
+    /// The conversation is too long for the model; plugins are asked for a shorter one.
+    Shortening {
+        /// What the model server said.
+        error: Value,
+    },
     /// Calls of the model are being dealt with.
     Tools {
         /// In the order the model made them.
@@ -148,6 +153,13 @@ pub enum Input {
         /// How many models the agent has.
         models: usize,
     },
+    /// The conversation is longer than the model can take.
+    TooLong(Error),
+    /// Plugins were asked for a shorter conversation.
+    Shortened {
+        /// Whether it is shorter now.
+        is_shorter: bool,
+    },
     /// Something failed that ends the turn.
     Failed(Error),
     /// A person decided on a call.
@@ -194,6 +206,8 @@ pub struct Next {
 pub enum Effect {
     /// Ask the model.
     CallModel,
+    /// Ask plugins for a shorter conversation.
+    Shorten,
     /// Run a call of the current step.
     Run(String),
     /// Run the lifecycle of the outcome, then settle.
@@ -235,6 +249,8 @@ impl Turn {
         match input {
             Input::Answered { calls, usage, ending } => self.answered(calls, usage, ending),
             Input::ModelFailed { name, error, models } => self.model_failed(name, error, models),
+            Input::TooLong(error) => self.too_long(error),
+            Input::Shortened { is_shorter } => self.after_shortening(is_shorter),
             Input::Decided { call, allow, input, reason } => {
                 self.decided(&call, allow, input, reason)
             }
@@ -269,6 +285,7 @@ impl Turn {
         add_usage(&mut self.usage, &usage);
         self.again.failed.clear();
         self.again.unfit = None;
+        self.again.shortened = false;
         if calls.is_empty() {
             return Ok(self.ended(ending));
         }
@@ -403,6 +420,9 @@ impl Turn {
         }
         match &mut self.phase {
             Phase::Model => Ok(Next { append: Vec::new(), effects: vec![Effect::CallModel] }),
+            Phase::Shortening { .. } => {
+                Ok(Next { append: Vec::new(), effects: vec![Effect::Shorten] })
+            }
             Phase::Settling { .. } => {
                 Ok(Next { append: Vec::new(), effects: vec![Effect::Settle] })
             }

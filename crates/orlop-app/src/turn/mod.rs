@@ -13,6 +13,7 @@ mod model;
 mod models;
 mod recover;
 mod replay;
+mod shorten;
 mod tools;
 
 pub use info::TurnInfo;
@@ -374,10 +375,12 @@ pub(crate) fn moved(first: usize, before: &Session, after: &Session) -> usize {
     let tail = old.len().saturating_sub(first);
     let said = |message: &Message| (message.role(), message.content().clone());
     let same = old.iter().rev().take(tail).map(said).eq(new.iter().rev().take(tail).map(said));
-    match same {
-        true => new.len().saturating_sub(tail),
-        false => first.min(new.len().saturating_sub(1)),
+    if same {
+        return new.len().saturating_sub(tail);
     }
+    let asked = old.get(first).map(said);
+    let kept = (0..new.len()).rev().find(|place| new.get(*place).map(said) == asked);
+    kept.unwrap_or_else(|| first.min(new.len().saturating_sub(1)))
 }
 
 /// The text of the user's message that the turn answers.

@@ -37,13 +37,13 @@ impl Driver {
         }
     }
 
-    fn is_cancelled(&self) -> bool {
+    pub(super) fn is_cancelled(&self) -> bool {
         use orlop_core::Cancellation;
         self.cancel.is_cancelled()
     }
 
     /// Why the turn was cancelled, as whoever did it said.
-    fn reason(&mut self) -> String {
+    pub(super) fn reason(&mut self) -> String {
         let left = std::iter::from_fn(|| {
             let signal = self.signals.pop_front();
             signal.or_else(|| self.inbox.as_mut().and_then(|inbox| inbox.try_recv().ok()))
@@ -56,17 +56,21 @@ impl Driver {
     }
 
     async fn ask(&mut self) -> Result<(Input, Vec<EventKind>)> {
-        self.lifecycle(lifecycle::MODEL_REQUEST, &[]).await?;
+        self.prepare_model_call().await?;
         let options = RequestOptions {
             request_id: Some(self.request.clone()),
             cancellation: Some(Arc::new(self.cancel.clone())),
             context: self.context(),
             preface: self.preface().await,
+            without_tools: false,
         };
         let before = self.session.native().map_or(0, |native| native.items().len());
         let mut spoke = false;
         let response = match self.stream(options, &mut spoke).await {
             Ok(response) => response,
+            Err(error) if !spoke && error.is_context_overflow() && !self.is_cancelled() => {
+                return Ok((Input::TooLong(error), Vec::new()));
+            }
             Err(error) if !spoke && self.another_might_answer(&error) => {
                 let (name, models) = (self.models.name(&self.config), self.models.len());
                 return Ok((Input::ModelFailed { name, error, models }, Vec::new()));
@@ -239,7 +243,7 @@ fn usage_of(response: &Response, before: usize) -> Map {
 }
 
 /// An action's result, if there is something for people in it.
-fn shown(record: orlop_core::types::ActionRecord) -> Option<EventKind> {
+pub(super) fn shown(record: orlop_core::types::ActionRecord) -> Option<EventKind> {
     record.result.contains_key("display").then_some(EventKind::ActionResult {
         plugin: record.plugin,
         action_id: record.action_id,

@@ -59,8 +59,10 @@ impl Core {
                 revision: ledger.revision(),
             };
             let mut result = self.run_action(&owner, input, &cx).await?;
+            let mut has_changed = false;
             match ledger.admit(&native, owner.name(), &definition.id, &mut result) {
                 Ok(changed) => {
+                    has_changed = changed.is_some();
                     run.session =
                         self.apply_action(&run.session, changed, &result, &resolution, &cx).await?;
                 }
@@ -71,6 +73,7 @@ impl Core {
                 action_id: definition.id,
                 action_owner: owner.kind(),
                 result: public(result),
+                changed: has_changed,
             });
         }
         Ok(run)

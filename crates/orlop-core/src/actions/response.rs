@@ -79,13 +79,14 @@ impl Core {
                 revision: ledger.revision(),
             };
             let mut result = self.run_action(&owner, input, &cx).await?;
+            let mut changed = false;
             match ledger.admit(&done.native, owner.name(), &definition.id, &mut result) {
                 Ok(native) => {
-                    let has_changed = native.is_some();
+                    changed = native.is_some();
                     done.take_in(native, &result);
                     match result.final_messages.take() {
                         Some(finals) => done.finals = finals,
-                        None if has_changed => {
+                        None if changed => {
                             done.finals = self.derive_finals(&done, resolution, state, &cx).await?;
                         }
                         None => {}
@@ -98,6 +99,7 @@ impl Core {
                 action_id: definition.id,
                 action_owner: owner.kind(),
                 result: public(result),
+                changed,
             });
         }
         Ok(done)

@@ -287,6 +287,14 @@ hook_table! {
             /// The interop formats in which the provider takes tool schemas and results, and
             /// further formats it knows.
             fn interop(&self) -> Interop { Interop::default() }
+
+            /// How many tokens the configured model takes, as far as it is known without asking
+            /// the server.
+            fn context_window(&self, _config: &crate::Config) -> Option<u64> { None }
+
+            /// What an answer of `model` with these token counts cost in US dollars, as far as
+            /// prices are known.
+            fn cost(&self, _model: &str, _usage: &Map) -> Option<f64> { None }
         }
         /// The models on offer: mappings with at least an `id`.
         GetModels: answer optional get_models(ConfigInput) -> Vec<Map>,

@@ -81,6 +81,7 @@ impl Core {
                     cancellation: context.cancellation().cloned(),
                     context: context.clone(),
                     preface: Vec::new(),
+                    without_tools: false,
                 };
                 let response = self.send_request(&session, &args.config()?, options).await?;
                 Ok(json!({ "session": response.session, "messages": response.messages }))

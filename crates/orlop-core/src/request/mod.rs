@@ -22,6 +22,7 @@ use futures::future::{BoxFuture, FutureExt};
 use futures::stream::{Stream, StreamExt};
 use futures::task::{Context as Task, Poll};
 use orlop_types::{ActionRecord, Error, Message, Partial, ProviderEvent, Result};
+use prepare::PreparedCall;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use std::pin::Pin;
@@ -39,6 +40,8 @@ pub struct RequestOptions {
     /// Messages put before the last user message of this request. The model reads them; the
     /// session does not keep them.
     pub preface: Vec<Message>,
+    /// Whether the model is offered no tools, for instance because nobody would run them.
+    pub without_tools: bool,
 }
 
 /// What a request streams.
@@ -134,7 +137,7 @@ impl RequestStream {
         options: RequestOptions,
         stream: bool,
     ) -> Self {
-        let RequestOptions { request_id, cancellation, context, preface } = options;
+        let RequestOptions { request_id, cancellation, context, preface, without_tools } = options;
         let context = match &cancellation {
             Some(cancellation) => context.cancelled_by(cancellation.clone()),
             None => context,
@@ -151,7 +154,8 @@ impl RequestStream {
             let core = core.clone();
             async move {
                 selected?;
-                core.start(session, config, request_id, context, stream, preface).await
+                let call = PreparedCall { request_id, context, stream, without_tools };
+                core.start(session, config, call, preface).await
             }
         };
         Self {

@@ -24,18 +24,25 @@ pub(super) struct Prepared {
     pub(super) changed: bool,
 }
 
+/// What a request carries through preparation.
+pub(super) struct PreparedCall {
+    pub(super) request_id: Option<String>,
+    pub(super) context: CallContext,
+    pub(super) stream: bool,
+    pub(super) without_tools: bool,
+}
+
 impl Core {
     /// Prepares the request and hands it to the provider.
     pub(super) async fn start(
         self,
         session: Session,
         config: Config,
-        request_id: Option<String>,
-        context: CallContext,
-        stream: bool,
+        call: PreparedCall,
         preface: Vec<Message>,
     ) -> Result<Running> {
-        let prepared = self.prepare(session, config, request_id, context, stream).await?;
+        let stream = call.stream;
+        let prepared = self.prepare(session, config, call).await?;
         // An answer that cannot be judged is not asked for.
         prepared.resolution.output()?;
         let baseline = prepared.native.len();
@@ -86,11 +93,13 @@ impl Core {
         &self,
         session: Session,
         config: Config,
-        request_id: Option<String>,
-        context: CallContext,
-        stream: bool,
+        call: PreparedCall,
     ) -> Result<Prepared> {
-        let resolution = self.resolve(&config).await?;
+        let PreparedCall { request_id, context, stream, without_tools } = call;
+        let mut resolution = self.resolve(&config).await?;
+        if without_tools && !resolution.effective.is_empty() {
+            resolution = Arc::new(resolution.without_tools());
+        }
         let format = resolution.native_format()?;
         let cx = self.context(&resolution, &config, &context).with(|inner| {
             inner.session = Some(session.clone());

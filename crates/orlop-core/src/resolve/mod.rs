@@ -23,6 +23,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// Everything that is known about a configuration before a request.
+#[derive(Clone)]
 pub(crate) struct Resolution {
     pub(crate) provider: Option<Arc<RegisteredProvider>>,
     pub(crate) extensions: Vec<Arc<Registered<dyn Extension>>>,
@@ -42,10 +43,11 @@ pub(crate) struct Resolution {
     pub(crate) interop: Registry,
     native_format: Option<String>,
     /// What answers are judged by. A bad schema matters to requests only.
-    output: Result<Option<OutputSchema>>,
+    output: Result<Option<Arc<OutputSchema>>>,
 }
 
 /// A tool plugin with what it computed once for this configuration.
+#[derive(Clone)]
 pub(crate) struct PreparedTool {
     pub(crate) tool: Arc<Registered<dyn Tool>>,
     pub(crate) prepared: Arc<Value>,
@@ -57,6 +59,11 @@ impl Resolution {
         self.provider.as_deref().ok_or_else(no_provider)
     }
 
+    /// The same, with nothing for the model to call.
+    pub(crate) fn without_tools(&self) -> Self {
+        Self { effective: Arc::default(), wire_tools: None, ..self.clone() }
+    }
+
     /// The form of the provider's native history.
     pub(crate) fn native_format(&self) -> Result<&str> {
         self.native_format.as_deref().ok_or_else(no_provider)
@@ -64,7 +71,7 @@ impl Resolution {
 
     /// What answers are judged by, if they are.
     pub(crate) fn output(&self) -> Result<Option<&OutputSchema>> {
-        self.output.as_ref().map(Option::as_ref).map_err(Clone::clone)
+        self.output.as_ref().map(Option::as_deref).map_err(Clone::clone)
     }
 }
 
@@ -229,7 +236,7 @@ impl Core {
             wire_tools,
             interop,
             native_format,
-            output: OutputSchema::of(config),
+            output: OutputSchema::of(config).map(|schema| schema.map(Arc::new)),
         })
     }
 

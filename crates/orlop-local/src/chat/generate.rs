@@ -71,7 +71,8 @@ fn prompt(model: &Model, request: &Request) -> Result<Vec<u32>> {
             tokens.len(),
             model.context - 1,
             model.llama.measures().context,
-        )));
+        ))
+        .with_context_overflow());
     }
     Ok(tokens)
 }

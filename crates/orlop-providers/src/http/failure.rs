@@ -2,6 +2,7 @@
 
 use super::MAX_ERROR_BODY;
 use super::call::Call;
+use super::overflow::{TOO_LONG, is_overflow};
 use super::retry::{self, Repeat, Retries};
 use super::transport::Broken;
 use crate::secret::Secret;
@@ -23,6 +24,7 @@ pub(super) struct Failure {
     /// Whether and when to try again.
     pub(super) repeat: Repeat,
     retryable: bool,
+    too_long: bool,
 }
 
 impl Failure {
@@ -34,6 +36,7 @@ impl Failure {
             body: None,
             repeat: Repeat::Later,
             retryable: true,
+            too_long: false,
         }
     }
 
@@ -76,13 +79,15 @@ impl Failure {
         if let Some(words) = message_in(&body) {
             what = format!("{what}: {words}");
         }
+        let too_long = is_overflow(Some(status.as_u16()), &body);
         Self {
             what,
-            advice: advice(status, headers),
+            advice: if too_long { TOO_LONG.to_owned() } else { advice(status, headers) },
             status: Some(status.as_u16()),
             body: Some(body),
             repeat,
             retryable: retry::passes(status.as_u16()),
+            too_long,
         }
     }
 
@@ -104,6 +109,7 @@ impl Failure {
             message = format!("{message} (tried {attempts} times)");
         }
         let error = Error::provider(secret.mask(&message)).with_retryable(self.retryable);
+        let error = if self.too_long { error.with_context_overflow() } else { error };
         match self.body {
             Some(body) => error.with_provider_body(self.status, body),
             None => error,

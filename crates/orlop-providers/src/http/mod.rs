@@ -6,6 +6,7 @@
 mod answer;
 mod call;
 mod failure;
+mod overflow;
 mod retry;
 mod transport;
 
@@ -15,6 +16,7 @@ pub use failure::message_in;
 pub use retry::{Jitter, Retries};
 
 pub(crate) use failure::cut;
+pub(crate) use overflow::{TOO_LONG, is_overflow};
 pub(crate) use retry::passes;
 pub(crate) use transport::{cause_of, client_for_files};
 

@@ -93,6 +93,10 @@ impl Provider for LocalModel {
         }
     }
 
+    fn context_window(&self, config: &Config) -> Option<u64> {
+        config.get("context").and_then(Value::as_u64)
+    }
+
     fn get_models<'a>(&'a self, input: &'a ConfigInput, _: &'a Context) -> Answer<'a, Vec<Map>> {
         Answer::later(async move {
             let options = request::options(&input.config)?;

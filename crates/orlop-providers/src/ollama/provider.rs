@@ -169,6 +169,11 @@ impl Wire for Chat {
         Ok(Whole { shown, items: vec![item] })
     }
 
+    // The server decides how much of what the model could take it uses, unless it is told.
+    fn context_window(config: &Config) -> Option<u64> {
+        config.get("context").and_then(Value::as_u64)
+    }
+
     fn explained(error: Error, model: &str) -> Error {
         let words = error.provider_body().and_then(message_in).unwrap_or_default();
         let is_missing = words.starts_with("model") && words.contains("not found");

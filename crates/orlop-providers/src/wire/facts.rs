@@ -56,6 +56,18 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// Reads what stands in `metadata.usage`.
+    pub fn from_map(fields: &Map) -> Self {
+        let count = |key: &str| fields.get(key).and_then(Value::as_u64);
+        Self {
+            input: count("input_tokens").unwrap_or_default(),
+            output: count("output_tokens").unwrap_or_default(),
+            cache_read: count("cache_read_tokens"),
+            cache_write: count("cache_write_tokens"),
+            reasoning: count("reasoning_tokens"),
+        }
+    }
+
     /// As it stands in `metadata.usage`.
     pub fn to_map(self) -> Map {
         let mut fields = Map::new();

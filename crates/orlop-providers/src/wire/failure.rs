@@ -1,6 +1,6 @@
 //! Answers that are errors although the status said success.
 
-use crate::http::{cut, message_in, passes};
+use crate::http::{TOO_LONG, cut, is_overflow, message_in, passes};
 use orlop_types::{Error, Value};
 
 /// How much of a line that cannot be read is shown.
@@ -11,10 +11,16 @@ pub(crate) fn reported(body: &str) -> Error {
     let words = message_in(body).unwrap_or_else(|| "it gives no reason".to_owned());
     let status = status_in(body);
     let retryable = status.is_some_and(passes);
-    let advice = if retryable { "try again later" } else { "change the request accordingly" };
-    Error::provider(format!("the model server reported an error: {words}; {advice}"))
+    let too_long = is_overflow(status, body);
+    let advice = match (too_long, retryable) {
+        (true, _) => TOO_LONG,
+        (_, true) => "try again later",
+        _ => "change the request accordingly",
+    };
+    let error = Error::provider(format!("the model server reported an error: {words}; {advice}"))
         .with_provider_body(status, kept(body))
-        .with_retryable(retryable)
+        .with_retryable(retryable);
+    if too_long { error.with_context_overflow() } else { error }
 }
 
 /// The HTTP status that an error object names.

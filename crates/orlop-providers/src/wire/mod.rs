@@ -98,6 +98,11 @@ pub trait Wire: Send + Sync + 'static {
     /// Reads an answer that was not streamed.
     fn whole(body: &str) -> Result<Whole>;
 
+    /// How many tokens the configured model takes.
+    fn context_window(config: &Config) -> Option<u64> {
+        crate::catalogue::find(config.text("model")?)?.context_window
+    }
+
     /// A failed request to `model`, with better advice where this API is known to mean something
     /// by it.
     fn explained(error: Error, _model: &str) -> Error {

@@ -150,6 +150,14 @@ impl<W: Wire> Provider for HttpProvider<W> {
         W::interop()
     }
 
+    fn context_window(&self, config: &Config) -> Option<u64> {
+        W::context_window(config)
+    }
+
+    fn cost(&self, model: &str, usage: &Map) -> Option<f64> {
+        catalogue::cost(&super::Usage::from_map(usage), model)
+    }
+
     fn get_models<'a>(&'a self, input: &'a ConfigInput, _: &'a Context) -> Answer<'a, Vec<Map>> {
         Answer::later(async move {
             let call = W::models_call(&input.config)?;
