@@ -394,7 +394,8 @@ proptest! {
                         prop_assert!(interrupted || left_tools || shorter, "asked once a step");
                     }
                     Effect::Shorten => {
-                        prop_assert!(matches!(turn.phase, Phase::Shortening { .. }));
+                        let is_due = matches!(turn.phase, Phase::Shortening { .. });
+                        prop_assert!(is_due);
                         prop_assert!(interrupted || !before.again.shortened, "once an answer");
                     }
                     Effect::Run(id) => {

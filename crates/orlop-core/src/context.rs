@@ -248,18 +248,13 @@ impl Context {
     /// How many tokens the configured model takes: the setting `context_window`, else what the
     /// provider knows.
     pub fn context_window(&self) -> Option<u64> {
-        let set = self.config().get("context_window").and_then(Value::as_u64);
-        set.or_else(|| self.provider_in_use()?.context_window(self.config()))
+        self.core().context_window(self.config())
     }
 
     /// What an answer of `model` with these token counts cost in US dollars, if the provider knows
     /// its price.
     pub fn cost(&self, model: &str, usage: &Map) -> Option<f64> {
-        self.provider_in_use()?.cost(model, usage)
-    }
-
-    fn provider_in_use(&self) -> Option<&dyn crate::hooks::Provider> {
-        Some(&*self.0.resolution.as_ref()?.provider.as_ref()?.provider.plugin)
+        self.core().cost(self.config(), model, usage)
     }
 
     /// The names of the enabled extensions.

@@ -18,6 +18,8 @@ use orlop_plugins::{
     Activity, AskUser, AttachmentHints, Mentions, PermissionActions, Permissions, Skills,
     Activity, AskUser, AttachmentHints, Compaction, CompactionActions, Mentions, Skills,
     SystemMessage, Todo, TodoReminder,
+    Activity, AskUser, AttachmentHints, Compaction, CompactionActions, Mentions, SessionTitle,
+    Skills, SystemMessage, Todo, TodoReminder, Usage, UsageReport,
 };
 use orlop_plugins::{AskUser, Shell, SystemMessage, Todo, TodoReminder};
 use orlop_providers::anthropic::Anthropic;
@@ -52,6 +54,7 @@ pub fn shipped_plugins() -> Plugins {
         .provider(Arc::new(Ollama::new(http)), vec![Arc::new(Reasoning)])
         .provider(Arc::new(Scripted::default()), vec![Arc::new(Reasoning)])
         .feature(Arc::new(Compaction))
+        .feature(Arc::new(Usage::default()))
         .feature(Arc::new(Mentions::default()))
         .feature(Arc::new(Permissions))
         .feature(skills.clone())
@@ -68,11 +71,13 @@ pub fn shipped_plugins() -> Plugins {
         .tool(Arc::new(Todo))
         .tool(Arc::new(WebFetch))
         .application(Arc::new(CompactionActions))
+        .application(Arc::new(UsageReport))
         .application(activity.clone())
         .application(Arc::new(MemoryActions))
         .application(Arc::new(SubSessions))
         .application(Arc::new(FileChanges))
         .application(Arc::new(PermissionActions))
+        .host(Arc::new(SessionTitle::default()))
         .host(activity)
         .host(Arc::new(AttachmentHints))
         .host(Arc::new(TodoReminder))

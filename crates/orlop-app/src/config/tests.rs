@@ -310,7 +310,7 @@ fn columns_are_right_after_a_mark_and_with_other_line_ends() {
     check_file(
         "agents.a = { \"ä\" = \"äöü\", \"a.b\" = 1, modle = 2 }\n",
         expect![[r#"
-            orlop.toml:1:14: agents.a."ä": unknown key; known: api_key, base_url, description, extends, fallback, max_steps, model, output_repairs, output_schema, provider, system_message, tools
+            orlop.toml:1:14: agents.a."ä": unknown key; remove it or correct its name
             orlop.toml:1:27: agents.a."a.b": unknown key; without quotes, dots lead into sections
             orlop.toml:1:38: agents.a.modle: unknown key; did you mean "model"?
         "#]],
@@ -318,7 +318,7 @@ fn columns_are_right_after_a_mark_and_with_other_line_ends() {
     check_file(
         "[agents.\"a.b\".\"c\\\"d\"]\n",
         expect![[r#"
-            orlop.toml:1:15: agents."a.b"."c\"d": unknown key; known: api_key, base_url, description, extends, fallback, max_steps, model, output_repairs, output_schema, provider, system_message, tools
+            orlop.toml:1:15: agents."a.b"."c\"d": unknown key; remove it or correct its name
         "#]],
     );
 }

@@ -221,7 +221,9 @@ impl Driver {
     ) -> Result<Vec<ActionRecord>> {
         self.take_back();
         let app = self.app.clone();
-        let run = app.hooked().run(name, &self.session, &self.agent, &self.config, owned).await?;
+        let mut told = vec![("request_id", Value::from(self.request.clone()))];
+        told.extend_from_slice(owned);
+        let run = app.hooked().run(name, &self.session, &self.agent, &self.config, &told).await?;
         self.turn.first_message =
             super::moved(self.turn.first_message, &self.session, &run.session);
         self.session = run.session;

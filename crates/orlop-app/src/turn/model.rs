@@ -6,8 +6,8 @@ use super::machine::{Call, Ending, Input, Unfit};
 use futures::StreamExt;
 use orlop_core::types::app_event::EventKind;
 use orlop_core::{
-    CoreEvent, Error, ErrorClass, Map, Message, OUTPUT_PROBLEMS, Partial, RequestOptions, Response,
-    Result, Role, Value, is_paused, lifecycle,
+    CoreEvent, Error, ErrorClass, Map, Message, NativeItem, OUTPUT_PROBLEMS, Partial,
+    RequestOptions, Response, Result, Role, Value, is_paused, lifecycle,
 };
 use serde_json::json;
 use std::sync::Arc;
@@ -81,7 +81,7 @@ impl Driver {
         if let (Ending::Unfit(unfit), true) = (&ending, self.turn.may_repair()) {
             // As with an answer that failed, nothing of it becomes part of the session.
             let rejected = EventKind::OutputRejected { problems: unfit.problems.clone() };
-            let usage = usage_of(&response, before);
+            let usage = self.usage_of(&response, before);
             return Ok((Input::Answered { calls: Vec::new(), usage, ending }, vec![rejected]));
         }
         let (held, first) = (self.session.clone(), self.turn.first_message);
@@ -109,6 +109,24 @@ impl Driver {
             && !self.is_cancelled()
     }
 
+    /// Token counts of what the model just said, and what it cost if that is known.
+    fn usage_of(&self, response: &Response, before: usize) -> Map {
+        let Some(native) = response.session.native() else { return Map::new() };
+        let new = native.items().suffix(before.min(native.items().len()));
+        let counted = |item: &NativeItem| item.metadata().get("usage")?.as_object().cloned();
+        let Some((item, mut usage)) =
+            new.iter().rev().find_map(|item| Some((item, counted(item)?)))
+        else {
+            return Map::new();
+        };
+        let model = item.metadata().get("model").and_then(Value::as_str);
+        let model = model.or_else(|| self.config.text("model")).unwrap_or_default();
+        if let Some(cost) = self.agent.core.cost(&self.config, model, &usage) {
+            usage.insert("cost".to_owned(), cost.into());
+        }
+        usage
+    }
+
     /// The answer becomes part of the session, and its calls are planned.
     async fn take_in(
         &mut self,
@@ -116,7 +134,7 @@ impl Driver {
         before: usize,
         ending: Ending,
     ) -> Result<(Input, Vec<EventKind>)> {
-        let usage = usage_of(&response, before);
+        let usage = self.usage_of(&response, before);
         self.turn.first_message = self.moved_by(&response);
         self.session = response.session;
         let mut events: Vec<EventKind> =
@@ -232,14 +250,6 @@ fn ending_of(response: &Response) -> Ending {
     };
     let problems = problems.iter().filter_map(Value::as_str).map(str::to_owned).collect();
     Ending::Unfit(Unfit { text, problems })
-}
-
-/// Token counts of what the model just said.
-fn usage_of(response: &Response, before: usize) -> Map {
-    let Some(native) = response.session.native() else { return Map::new() };
-    let new = native.items().suffix(before.min(native.items().len()));
-    let usage = new.iter().filter_map(|item| item.metadata().get("usage")?.as_object().cloned());
-    usage.last().unwrap_or_default()
 }
 
 /// An action's result, if there is something for people in it.

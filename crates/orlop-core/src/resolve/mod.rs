@@ -122,6 +122,19 @@ impl Core {
         })
     }
 
+    /// How many tokens the configured model takes: the setting `context_window`, else what the
+    /// provider knows without asking.
+    pub fn context_window(&self, config: &Config) -> Option<u64> {
+        let set = config.get("context_window").and_then(Value::as_u64);
+        set.or_else(|| self.select_provider(config).ok()??.provider.plugin.context_window(config))
+    }
+
+    /// What an answer of `model` with these token counts cost in US dollars, if the configured
+    /// provider knows its price.
+    pub fn cost(&self, config: &Config, model: &str, usage: &Map) -> Option<f64> {
+        self.select_provider(config).ok()??.provider.plugin.cost(model, usage)
+    }
+
     /// Asks the configured provider for its models now, and says why if it cannot tell.
     pub async fn fetch_models(&self, config: &Config) -> Result<Vec<Map>> {
         let provider = self.select_provider(config)?.ok_or_else(no_provider)?;

@@ -91,7 +91,10 @@ async fn in_pieces(
 }
 
 async fn ask(prompt: String, settings: &Settings, cx: &Context) -> Result<String> {
-    let mark = Map::from_iter([("side".to_owned(), true.into())]);
+    let mut mark = Map::from_iter([("side".to_owned(), true.into())]);
+    if let Some(agent) = cx.session().and_then(Session::agent_id) {
+        mark.insert("agent_id".to_owned(), agent.into());
+    }
     let side = cx.core().create_session(None).with_metadata_patch(&mark);
     match (Application::of(cx), &settings.agent) {
         (Ok(app), Some(agent)) => ask_agent(&app, agent, side, prompt, cx).await,

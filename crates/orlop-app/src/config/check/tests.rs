@@ -310,7 +310,7 @@ fallback = "m"
             orlop.toml:8:5: agents.default.fallback[2].model: the plugin "openai_compatible" requires model; add it
             orlop.toml:8:39: agents.default.fallback[2].modle: unknown key; did you mean "model"?
             orlop.toml:9:34: agents.default.fallback[3].temperature: 3 is too large; use 2 or less
-            orlop.toml:9:37: agents.default.fallback[3].tools: unknown key; known: api_key, base_url, compaction, local, model, openai_compatible, provider, reasoning_effort, system_message, temperature
+            orlop.toml:9:37: agents.default.fallback[3].tools: unknown key; known: api_key, base_url, compaction, context_window, local, model, openai_compatible, provider, reasoning_effort, system_message, temperature
             orlop.toml:10:5: agents.default.fallback[4]: expected text or a section, found a whole number; put the value in double quotes
             orlop.toml:17:12: agents.other.fallback: expected a list, found text; write a list such as ["a", "b"]
         "#]],

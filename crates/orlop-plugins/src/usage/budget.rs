@@ -1,0 +1,64 @@
+//! Budgets: whether a request may ask the model once more.
+
+use super::NAME;
+use super::ledger::{days, of_session, today};
+use super::report::{dollars, grouped};
+use super::tally::{Tally, cost};
+use orlop_app::Application;
+use orlop_core::{Context, Error, Map, Result, Value};
+
+/// What a budget is for: its setting, how a person calls it, and what to do when it is used up.
+const SCOPES: [(&str, &str, &str); 3] = [
+    ("turn", "this request", "ask for less at once"),
+    ("session", "this session", "go on in a new session"),
+    ("day", "today", "go on tomorrow (UTC)"),
+];
+
+/// Fails if a budget is used up, or cannot be kept.
+pub(super) async fn check(app: &Application, request: Option<&str>, cx: &Context) -> Result<()> {
+    let section = match cx.config().get(NAME).and_then(Value::as_object) {
+        Some(section) if section.keys().any(|key| key.starts_with("max_")) => section,
+        _ => return Ok(()),
+    };
+    is_priced(section, cx)?;
+    let session = match cx.session() {
+        Some(session) => of_session(app, session.id()).await?,
+        None => Default::default(),
+    };
+    let took = [session.of_turn(request), session.total, days(app).await?.on(&today())];
+    SCOPES.iter().zip(took).try_for_each(|(scope, took)| within(section, scope, &took))
+}
+
+fn within(section: &Map, scope: &(&str, &str, &str), took: &Tally) -> Result<()> {
+    let (name, what, advice) = scope;
+    let setting = |kind: &str| format!("max_{kind}_per_{name}");
+    let used_up = |took: String, kind: &str, allowed: String| {
+        let key = setting(kind);
+        Err(Error::bad_state(format!(
+            "{what} took {took}, and usage.{key} allows {allowed}; {advice}, or raise usage.{key}"
+        )))
+    };
+    let limit = section.get(&setting("cost")).and_then(Value::as_f64);
+    if let Some(limit) = limit.filter(|limit| took.cost >= *limit) {
+        return used_up(dollars(took.cost), "cost", dollars(limit));
+    }
+    let limit = section.get(&setting("tokens")).and_then(Value::as_u64);
+    if let Some(limit) = limit.filter(|limit| took.tokens() >= *limit) {
+        let tokens = |count: u64| format!("{} tokens", grouped(count));
+        return used_up(tokens(took.tokens()), "tokens", tokens(limit));
+    }
+    Ok(())
+}
+
+/// A budget in dollars is no budget where nobody knows what an answer costs.
+fn is_priced(section: &Map, cx: &Context) -> Result<()> {
+    let Some(key) = section.keys().find(|key| key.starts_with("max_cost")) else { return Ok(()) };
+    let model = cx.config().text("model").unwrap_or("unknown");
+    let one = Map::from_iter([("input_tokens".to_owned(), 1.into())]);
+    match cost(&one, model, cx) {
+        Some(_) => Ok(()),
+        None => Err(Error::bad_state(format!(
+            "usage.{key} cannot be kept, because no price is known for model \"{model}\"; set usage.price, or limit tokens instead"
+        ))),
+    }
+}

@@ -1,0 +1,52 @@
+//! The feature: counts every model call, whoever makes it.
+
+use super::ledger::{Call, record};
+use super::tally::Tally;
+use super::{NAME, described};
+use orlop_app::Application;
+use orlop_core::hooks::{FinalizeChange, FinalizeInput, Hook, HookSet};
+use orlop_core::{Answer, Context, Feature, Manifest, Map, NativeItem, Plugin, Value};
+
+/// Counts the tokens and the cost of every model call of an application, those that plugins make of
+/// their own accord included.
+#[derive(Default)]
+pub struct Usage {
+    /// Calls that end at the same time are written one after another.
+    writing: futures::lock::Mutex<()>,
+}
+
+impl Plugin for Usage {
+    fn manifest(&self) -> Manifest {
+        let manifest = Manifest::new(NAME, "1.0.0").priority(900).without_models();
+        described(manifest).only(HookSet::of(&[Hook::FeatureFinalize]))
+    }
+}
+
+impl Feature for Usage {
+    fn finalize<'a>(
+        &'a self,
+        input: &'a FinalizeInput,
+        cx: &'a Context,
+    ) -> Answer<'a, FinalizeChange> {
+        let Ok(app) = Application::of(cx) else { return Answer::default() };
+        let Some((usage, model)) = input.final_messages.iter().rev().find_map(counted) else {
+            return Answer::default();
+        };
+        let model = model.or_else(|| cx.config().text("model")).unwrap_or("unknown");
+        let call = Call::of(cx, model, Tally::of(usage, model, cx));
+        Answer::later(async move {
+            let _writing = self.writing.lock().await;
+            // An answer that cannot be counted is still an answer.
+            if let Err(error) = record(&app, &call).await {
+                tracing::warn!(target: "orlop::plugins", %error, "a model call could not be counted");
+            }
+            Ok(FinalizeChange::default())
+        })
+    }
+}
+
+/// What the model server counted, and the model that answered.
+fn counted(item: &NativeItem) -> Option<(&Map, Option<&str>)> {
+    let usage = item.metadata().get("usage")?.as_object()?;
+    Some((usage, item.metadata().get("model").and_then(Value::as_str)))
+}

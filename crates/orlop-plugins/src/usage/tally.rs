@@ -1,0 +1,94 @@
+//! Numbers: what one model call took, sums of them, and what they cost by a configured price.
+
+use orlop_core::{Config, Context, Map, Value};
+use serde::{Deserialize, Serialize};
+
+/// Sums of model calls.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Tally {
+    /// How many there were.
+    pub(super) requests: u64,
+    /// Tokens read, cached ones included.
+    pub(super) input_tokens: u64,
+    /// Tokens written.
+    pub(super) output_tokens: u64,
+    /// Tokens read from a cache.
+    pub(super) cache_read_tokens: u64,
+    /// US dollars.
+    pub(super) cost: f64,
+    /// How many calls have no known price.
+    pub(super) unpriced: u64,
+}
+
+impl Tally {
+    /// What an answer of `model` took.
+    pub(super) fn of(usage: &Map, model: &str, cx: &Context) -> Self {
+        let count = |key: &str| usage.get(key).and_then(Value::as_u64).unwrap_or(0);
+        let cost = cost(usage, model, cx);
+        Self {
+            requests: 1,
+            input_tokens: count("input_tokens"),
+            output_tokens: count("output_tokens"),
+            cache_read_tokens: count("cache_read_tokens"),
+            cost: cost.unwrap_or(0.0),
+            unpriced: u64::from(cost.is_none()),
+        }
+    }
+
+    pub(super) fn add(&mut self, more: &Self) {
+        self.requests += more.requests;
+        self.input_tokens += more.input_tokens;
+        self.output_tokens += more.output_tokens;
+        self.cache_read_tokens += more.cache_read_tokens;
+        self.cost += more.cost;
+        self.unpriced += more.unpriced;
+    }
+
+    pub(super) fn tokens(&self) -> u64 {
+        self.input_tokens + self.output_tokens
+    }
+}
+
+/// What an answer cost: by the configured price, else by what the provider knows.
+pub(super) fn cost(usage: &Map, model: &str, cx: &Context) -> Option<f64> {
+    by_price(usage, cx.config()).or_else(|| cx.cost(model, usage))
+}
+
+fn by_price(usage: &Map, config: &Config) -> Option<f64> {
+    let price = config.get(super::NAME)?.get("price")?;
+    let dollars = |key: &str| price.get(key).and_then(Value::as_f64);
+    let (input, output) = (dollars("input")?, dollars("output")?);
+    let count = |key: &str| usage.get(key).and_then(Value::as_u64).unwrap_or(0);
+    let (read, written) = (count("cache_read_tokens"), count("cache_write_tokens"));
+    let fresh = count("input_tokens").saturating_sub(read).saturating_sub(written);
+    let sum = fresh as f64 * input
+        + read as f64 * dollars("cache_read").unwrap_or(input)
+        + written as f64 * dollars("cache_write").unwrap_or(input)
+        + count("output_tokens") as f64 * output;
+    Some(sum / 1_000_000.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_configured_price_counts_cached_tokens_apart() {
+        let map = |value: Value| value.as_object().cloned().unwrap();
+        let usage = map(json!({
+            "input_tokens": 1_000_000, "output_tokens": 100_000, "cache_read_tokens": 500_000,
+            "cache_write_tokens": 100_000,
+        }));
+        let priced = |price: Value| {
+            by_price(&usage, &Config::new(map(json!({ "usage": { "price": price } }))))
+        };
+        assert_eq!(priced(json!({ "input": 1, "output": 10 })), Some(2.0));
+        assert_eq!(
+            priced(json!({ "input": 1, "output": 10, "cache_read": 0.1, "cache_write": 2 })),
+            Some(0.4 + 0.05 + 0.2 + 1.0)
+        );
+        assert_eq!(priced(json!({ "input": 1 })), None);
+    }
+}
