@@ -9,7 +9,7 @@ use orlop_core::hooks::{HOOKS, Kind};
 use std::sync::Arc;
 
 // begin example
-use orlop_core::hooks::{ContextInput, Handled, InterceptInput};
+use orlop_core::hooks::{ContextInput, Handled, InterceptInput, Interception};
 use orlop_core::{Answer, Context, HostPlugin, Manifest};
 
 /// Answers `/ping` itself, and tells the model whose request it is.
@@ -24,8 +24,8 @@ impl HostPlugin for Greeter {
         &'a self,
         input: &'a InterceptInput,
         _: &'a Context,
-    ) -> Answer<'a, Option<Handled>> {
-        Answer::ok((input.text.trim() == "/ping").then(|| Handled::text("pong")))
+    ) -> Answer<'a, Option<Interception>> {
+        Answer::ok((input.text.trim() == "/ping").then(|| Handled::text("pong").into()))
     }
 
     fn context_providers<'a>(

@@ -193,7 +193,7 @@ async fn critical_says_nothing_of_other_hooks() {
 async fn after_a_failing_interceptor_the_next_one_answers() {
     let broken = breaking(ScriptedHost::new("broken"), "intercept_chat_request", Failing::Error);
     let next = ScriptedHost::new("next")
-        .intercept_chat_request(|_, _| async { Ok(Some(Handled::text("here"))) });
+        .intercept_chat_request(|_, _| async { Ok(Some(Handled::text("here").into())) });
     let (host, failures) = open_door(&Scene::default().host(broken).host(next)).await;
     let chat = host.chat(chat_with("s", "hi", true)).await.unwrap();
     assert_eq!(chat.handled.as_ref().unwrap().text, "here");

@@ -20,6 +20,8 @@ use orlop_plugins::{
     SystemMessage, Todo, TodoReminder,
     Activity, AskUser, AttachmentHints, Compaction, CompactionActions, Mentions, SessionTitle,
     Skills, SystemMessage, Todo, TodoReminder, Usage, UsageReport,
+    Activity, AskUser, AttachmentHints, Mentions, Skills, SlashCommands, SystemMessage, Todo,
+    TodoReminder,
 };
 use orlop_plugins::{AskUser, Shell, SystemMessage, Todo, TodoReminder};
 use orlop_providers::anthropic::Anthropic;
@@ -82,6 +84,11 @@ pub fn shipped_plugins() -> Plugins {
         .host(Arc::new(AttachmentHints))
         .host(Arc::new(TodoReminder))
         .host(Arc::new(UserMemory::default()));
+        .application(Arc::new(SlashCommands))
+        .host(activity)
+        .host(Arc::new(AttachmentHints))
+        .host(Arc::new(SlashCommands))
+        .host(Arc::new(TodoReminder));
     #[cfg(feature = "local")]
     let plugins = plugins.provider(Arc::new(embedded_model()), vec![Arc::new(Reasoning)]);
     plugins

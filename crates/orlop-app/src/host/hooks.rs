@@ -3,8 +3,8 @@
 use crate::application::Application;
 use crate::lock::locked;
 use orlop_core::hooks::{
-    AttachmentInput, ContextInput, FileInfo, Handled, Hook, InterceptInput, RequestInfo,
-    RequestKind, ToolCallInfo, ToolGate, ToolResultInfo,
+    AttachmentInput, ContextInput, FileInfo, Hook, InterceptInput, Interception, RequestInfo,
+    RequestKind, Rewrite, ToolCallInfo, ToolGate, ToolResultInfo,
 };
 use orlop_core::{
     Answer, Config, Context, Core, Error, HostPlugin, Registered, Result, TriggerSource, Value,
@@ -172,18 +172,30 @@ impl Application {
         }
     }
 
-    /// The first answer of an interceptor. One of a critical plugin that fails ends the request.
-    pub(crate) async fn intercept(&self, input: &InterceptInput) -> Result<Option<Handled>> {
+    /// What interceptors make of a request: the first answer, else all rewrites as one. One of a
+    /// critical plugin that fails ends the request.
+    pub(crate) async fn intercept(
+        &self,
+        mut input: InterceptInput,
+    ) -> Result<Option<Interception>> {
         let hook = Hook::InterceptChatRequest;
+        let mut rewritten: Option<Rewrite> = None;
         for plugin in self.hosts() {
             if !plugin.manifest.hooks.contains(hook) {
                 continue;
             }
             let cx = self.host_context();
             let runner = self.runner();
-            let asked = runner.try_call(plugin, hook, |p| p.intercept_chat_request(input, &cx));
+            let asked = runner.try_call(plugin, hook, |p| p.intercept_chat_request(&input, &cx));
             match asked.await {
-                Ok(Some(handled)) => return Ok(Some(handled)),
+                Ok(Some(Interception::Handled(handled))) => return Ok(Some(handled.into())),
+                Ok(Some(Interception::Rewrite(rewrite))) => {
+                    input.text.clone_from(&rewrite.text);
+                    let all = rewritten.get_or_insert_default();
+                    all.text = rewrite.text;
+                    all.metadata.extend(rewrite.metadata);
+                    all.overrides.extend(rewrite.overrides);
+                }
                 Ok(None) => {}
                 Err(error) => {
                     self.shared.door.failed(plugin.name(), hook, &error);
@@ -193,7 +205,7 @@ impl Application {
                 }
             }
         }
-        Ok(None)
+        Ok(rewritten.map(Interception::Rewrite))
     }
 
     /// What handlers say of the files of a request, as one text.

@@ -14,7 +14,9 @@ use crate::sessions::NewSession;
 use crate::turn::{Approval, Request, Target};
 use futures::stream::{BoxStream, StreamExt};
 use hooks::{Inside, Listener};
-use orlop_core::hooks::{Handled, Hook, HostInput, InterceptInput, RequestInfo, RequestKind};
+use orlop_core::hooks::{
+    Handled, Hook, HostInput, InterceptInput, Interception, RequestInfo, RequestKind, Rewrite,
+};
 use orlop_core::types::app_event::{Event, EventKind, SessionState};
 use orlop_core::{CallContext, Error, Map, Message, Result, Value};
 use std::sync::Arc;
@@ -189,17 +191,22 @@ impl Host {
         inside: &Inside,
     ) -> Result<Chat> {
         let files = app.files_of(&request.attachments).await?;
+        let file_infos: Vec<_> = files.iter().map(|file| file.info.clone()).collect();
         let input = InterceptInput {
             request: info.clone(),
             text: all_text_of(&request),
-            files: files.iter().map(|file| file.info.clone()).collect(),
+            files: file_infos.clone(),
             headers: request.headers.clone(),
         };
-        if let Some(handled) = app.intercept(&input).await? {
-            return Ok(answered(app, info, handled, inside.clone()));
-        }
-        let preface = app.attachment_texts(info, input.files).await;
-        let message = message_of(&request, &files)?;
+        let (request, metadata) = match app.intercept(input).await? {
+            Some(Interception::Handled(handled)) => {
+                return Ok(answered(app, info, handled, inside.clone()));
+            }
+            Some(Interception::Rewrite(rewrite)) => rewritten(request, rewrite),
+            None => (request, Map::new()),
+        };
+        let preface = app.attachment_texts(info, file_infos).await;
+        let message = message_of(&request, &files)?.with_metadata(metadata);
         let sent = app
             .send_request(Request {
                 session: Target::StoredOrNew(NewSession {
@@ -240,8 +247,13 @@ impl Host {
 
 /// The answer of a host plugin as a request of its own that ends at once. Nothing is stored.
 fn answered(app: &Application, info: &RequestInfo, handled: Handled, inside: Inside) -> Chat {
+    let mut message = Message::assistant(handled.text.clone());
+    if !handled.data.is_empty() {
+        let told = serde_json::json!({ "status": handled.status, "data": handled.data });
+        message = message.with_metadata_entry("handled", told);
+    }
     let kind = EventKind::Final {
-        messages: vec![Message::assistant(handled.text.clone())],
+        messages: vec![message],
         session: SessionState::default(),
         usage: None,
         model: None,
@@ -288,6 +300,17 @@ fn all_text_of(request: &ChatRequest) -> String {
     let further = parts.filter_map(|part| part.get("text")?.as_str().map(str::to_owned));
     let all = std::iter::once(text_of(request)).chain(further);
     all.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n")
+}
+
+/// The request with another text, and what to keep with its message. All that was text before is
+/// replaced; what the surface set counts more than what the interceptor did.
+fn rewritten(mut request: ChatRequest, rewrite: Rewrite) -> (ChatRequest, Map) {
+    request.content = rewrite.text.into();
+    request.multipart_content.retain(|part| !part.get("text").is_some_and(Value::is_string));
+    for (key, value) in rewrite.overrides {
+        request.overrides.entry(key).or_insert(value);
+    }
+    (request, rewrite.metadata)
 }
 
 fn text_of(request: &ChatRequest) -> String {

@@ -457,9 +457,10 @@ hook_table! {
         /// The beginning of a request, before all other hooks.
         OnRequestStart: answer optional on_request_start(RequestInfo) -> (),
             fold Chain, seconds 5, failure Skip, history None;
-        /// May answer the request in place of the agent; the first answer counts.
-        InterceptChatRequest: answer optional intercept_chat_request(InterceptInput) -> Option<Handled>,
-            fold First, seconds 30, failure Skip, history None;
+        /// May answer the request in place of the agent, or rewrite what it is asked. The first
+        /// answer counts; rewrites chain.
+        InterceptChatRequest: answer optional intercept_chat_request(InterceptInput) -> Option<Interception>,
+            fold Chain, seconds 600, failure Skip, history None;
         /// What to tell the model of the files that came with the request.
         AttachmentHandler: answer optional attachment_handler(AttachmentInput) -> String,
             fold Concat, seconds 30, failure Skip, history None;

@@ -451,6 +451,52 @@ pub struct FileInfo {
     pub location: String,
 }
 
+/// What an interceptor makes of a request. In JSON a rewrite is told from an answer by its key
+/// `rewrite`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum Interception {
+    /// The agent is asked something else; interceptors that follow see that.
+    Rewrite(Rewrite),
+    /// The agent is not asked.
+    Handled(Handled),
+}
+
+impl From<Rewrite> for Interception {
+    fn from(rewrite: Rewrite) -> Self {
+        Self::Rewrite(rewrite)
+    }
+}
+
+impl From<Handled> for Interception {
+    fn from(handled: Handled) -> Self {
+        Self::Handled(handled)
+    }
+}
+
+/// What is asked in place of what the user wrote. Files and parts that are no text stay.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Rewrite {
+    /// The text of the message.
+    #[serde(rename = "rewrite")]
+    pub text: String,
+    /// Kept in the metadata of the message.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub metadata: Map,
+    /// Settings of this request; those that came with it count more.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub overrides: Map,
+}
+
+impl Rewrite {
+    /// This text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+}
+
 /// The answer of a host plugin in place of the agent's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -460,7 +506,8 @@ pub struct Handled {
     pub status: u16,
     /// The answer.
     pub text: String,
-    /// Whatever else a client may want to know.
+    /// Whatever else a client may want to know; what is not empty is `metadata.handled` of the
+    /// message in the final event, with the status.
     pub data: Map,
 }
 
@@ -479,6 +526,12 @@ impl Handled {
     /// With another status.
     pub fn status(mut self, status: u16) -> Self {
         self.status = status;
+        self
+    }
+
+    /// With this for clients, in the form of the result of an action: `mutations`, `ui_effects`.
+    pub fn data(mut self, data: Map) -> Self {
+        self.data = data;
         self
     }
 }

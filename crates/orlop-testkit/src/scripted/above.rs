@@ -3,8 +3,8 @@
 use futures::future::{BoxFuture, FutureExt};
 use orlop_core::hooks::{
     ApplicationActionInput, ApplicationActionsInput, ApplicationInitInput, ApplicationUiInput,
-    AttachmentInput, ContextInput, Handled, HostInput, InterceptInput, RequestInfo, ToolCallInfo,
-    ToolGate, ToolResultInfo,
+    AttachmentInput, ContextInput, HostInput, InterceptInput, Interception, RequestInfo,
+    ToolCallInfo, ToolGate, ToolResultInfo,
 };
 use orlop_core::types::{ActionDefinition, ActionResult, Value};
 use orlop_core::{Answer, ApplicationPlugin, Context, HostPlugin, Manifest, Result};
@@ -75,7 +75,7 @@ scripted! {
         start(HostInput) -> ();
         stop(HostInput) -> ();
         on_request_start(RequestInfo) -> ();
-        intercept_chat_request(InterceptInput) -> Option<Handled>;
+        intercept_chat_request(InterceptInput) -> Option<Interception>;
         attachment_handler(AttachmentInput) -> String;
         context_providers(ContextInput) -> Vec<String>;
         before_tool_call(ToolCallInfo) -> ToolGate;

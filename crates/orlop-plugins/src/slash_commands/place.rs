@@ -1,0 +1,70 @@
+//! Where a command was given: the session, which may not be stored yet, and its agent.
+
+use orlop_app::config::resolve_request_config;
+use orlop_app::{Application, NewSession};
+use orlop_core::{ActionDefinition, Config, Core, ErrorClass, Map, Result, Session, Value};
+
+/// The metadata that says which folder a session belongs to.
+const WORKING_DIR: &str = "working_dir";
+
+/// A session as a command sees it.
+pub(super) struct Place {
+    pub(super) app: Application,
+    pub(super) session_id: String,
+    pub(super) agent_id: String,
+    /// The session, if it is stored.
+    pub(super) session: Option<Session>,
+}
+
+impl Place {
+    pub(super) async fn of(app: Application, session_id: &str, agent_id: &str) -> Result<Self> {
+        let session = match app.stored_session(session_id).await {
+            Ok(session) => Some(session),
+            Err(error) if error.class() == ErrorClass::NotFound => None,
+            Err(error) => return Err(error),
+        };
+        let (session_id, agent_id) = (session_id.to_owned(), agent_id.to_owned());
+        Ok(Self { app, session_id, agent_id, session })
+    }
+
+    /// The id of the session, if it is stored.
+    pub(super) fn stored_id(&self) -> Option<&str> {
+        self.session.as_ref().map(|_| self.session_id.as_str())
+    }
+
+    /// The agent, with the settings that hold in the session.
+    pub(super) fn agent(&self) -> Result<(Core, Config)> {
+        let (core, config) = self.app.agent(&self.agent_id)?;
+        let own: Vec<&Map> = self.session.iter().filter_map(Session::overrides).collect();
+        let config = resolve_request_config(&config, &own);
+        Ok((core, config))
+    }
+
+    /// All actions: of application plugins, and of the agent as far as it can be used.
+    pub(super) async fn actions(&self) -> Result<Vec<ActionDefinition>> {
+        let mut actions = self.app.application_actions().await?;
+        if let Ok((core, config)) = self.agent() {
+            actions.extend(core.session_actions(&config).await?);
+        }
+        Ok(actions)
+    }
+
+    /// Stores the session, if it is not, so that something can be kept with it.
+    pub(super) async fn begin(&mut self) -> Result<()> {
+        if self.session.is_none() {
+            let id = Some(self.session_id.clone());
+            self.session = Some(self.make(id, &self.agent_id).await?);
+        }
+        Ok(())
+    }
+
+    /// Stores a session of an agent that belongs to the same folder as this one.
+    pub(super) async fn make(&self, id: Option<String>, agent: &str) -> Result<Session> {
+        let kept = self.session.as_ref().and_then(|it| it.metadata().get(WORKING_DIR)).cloned();
+        let folder = || self.app.config().env().get("WORKING_DIR").map(Value::from);
+        let folder = kept.or_else(folder);
+        let metadata = folder.map(|folder| (WORKING_DIR.to_owned(), folder)).into_iter().collect();
+        let new = NewSession { agent: Some(agent.to_owned()), id, metadata };
+        Ok(self.app.create_session(new).await?.session)
+    }
+}
