@@ -1,4 +1,7 @@
-//! What the example programs share: a tool, written once for every provider.
+//! What the example programs share, a tool written once for every provider, and plugins to learn
+//! from.
+
+pub mod plugins;
 
 use orlop_core::hooks::{ToolInput, ToolSchemasInput};
 use orlop_core::{Answer, Context, Manifest, Map, Plugin, Tool, ToolReport};
@@ -51,3 +54,8 @@ impl Tool for Shout {
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
 struct Readme;
+
+/// Compiles the code of the guide for authors of plugins.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/plugins/authors.md")]
+struct Authors;

@@ -1,0 +1,11 @@
+//! Plugins to learn from: each is small, whole, and run by the tests.
+
+mod background_job;
+mod bookkeeping;
+mod session_defaults;
+mod session_list;
+
+pub use background_job::BackgroundJob;
+pub use bookkeeping::Bookkeeping;
+pub use session_defaults::SessionDefaults;
+pub use session_list::LastWords;
