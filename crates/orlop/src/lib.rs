@@ -11,19 +11,11 @@ mod workplace;
 use clap::Parser;
 use orlop_app::Plugins;
 use orlop_plugins::{
-    Activity, AskUser, AttachmentHints, Delegate, Memory, MemoryActions, Mentions, Skills,
-    SubSessions, SystemMessage, Todo, TodoReminder, UserMemory, WebFetch,
-    Activity, AskUser, AttachmentHints, FileChanges, Files, Mentions, Skills, SystemMessage, Todo,
-    TodoReminder,
-    Activity, AskUser, AttachmentHints, Mentions, PermissionActions, Permissions, Skills,
-    Activity, AskUser, AttachmentHints, Compaction, CompactionActions, Mentions, Skills,
-    SystemMessage, Todo, TodoReminder,
-    Activity, AskUser, AttachmentHints, Compaction, CompactionActions, Mentions, SessionTitle,
-    Skills, SystemMessage, Todo, TodoReminder, Usage, UsageReport,
-    Activity, AskUser, AttachmentHints, Mentions, Skills, SlashCommands, SystemMessage, Todo,
-    TodoReminder,
+    Activity, AskUser, AttachmentHints, Compaction, CompactionActions, Delegate, FileChanges,
+    Files, Memory, MemoryActions, Mentions, PermissionActions, Permissions, SessionTitle, Shell,
+    Skills, SlashCommands, SubSessions, SystemMessage, Todo, TodoReminder, Usage, UsageReport,
+    UserMemory, WebFetch,
 };
-use orlop_plugins::{AskUser, Shell, SystemMessage, Todo, TodoReminder};
 use orlop_providers::anthropic::Anthropic;
 use orlop_providers::extensions::{PromptCache, Reasoning};
 use orlop_providers::gemini::Gemini;
@@ -56,39 +48,34 @@ pub fn shipped_plugins() -> Plugins {
         .provider(Arc::new(Ollama::new(http)), vec![Arc::new(Reasoning)])
         .provider(Arc::new(Scripted::default()), vec![Arc::new(Reasoning)])
         .feature(Arc::new(Compaction))
-        .feature(Arc::new(Usage::default()))
         .feature(Arc::new(Mentions::default()))
         .feature(Arc::new(Permissions))
         .feature(skills.clone())
         .feature(Arc::new(SystemMessage::default()))
+        .feature(Arc::new(Usage::default()))
         .tool(Arc::new(AskUser))
         .tool(Arc::new(Delegate::default()))
-        .tool(Arc::new(Memory))
         .tool(Arc::new(Files::default()))
+        .tool(Arc::new(Memory))
+        .tool(Arc::new(shell.clone()))
         .tool(skills)
-        .feature(Arc::new(SystemMessage))
-        .application(Arc::new(shell.cleanup()))
-        .tool(Arc::new(AskUser))
-        .tool(Arc::new(shell))
         .tool(Arc::new(Todo))
         .tool(Arc::new(WebFetch))
-        .application(Arc::new(CompactionActions))
-        .application(Arc::new(UsageReport))
         .application(activity.clone())
-        .application(Arc::new(MemoryActions))
-        .application(Arc::new(SubSessions))
+        .application(Arc::new(CompactionActions))
         .application(Arc::new(FileChanges))
+        .application(Arc::new(MemoryActions))
         .application(Arc::new(PermissionActions))
-        .host(Arc::new(SessionTitle::default()))
+        .application(Arc::new(shell.cleanup()))
+        .application(Arc::new(SlashCommands))
+        .application(Arc::new(SubSessions))
+        .application(Arc::new(UsageReport))
         .host(activity)
         .host(Arc::new(AttachmentHints))
+        .host(Arc::new(SessionTitle::default()))
+        .host(Arc::new(SlashCommands))
         .host(Arc::new(TodoReminder))
         .host(Arc::new(UserMemory::default()));
-        .application(Arc::new(SlashCommands))
-        .host(activity)
-        .host(Arc::new(AttachmentHints))
-        .host(Arc::new(SlashCommands))
-        .host(Arc::new(TodoReminder));
     #[cfg(feature = "local")]
     let plugins = plugins.provider(Arc::new(embedded_model()), vec![Arc::new(Reasoning)]);
     plugins
