@@ -5,9 +5,9 @@
 mod stage;
 
 use expect_test::{Expect, expect};
-use orlop_app::{Application, Request};
+use orlop_app::{Application, EventKind, Request};
 use orlop_core::{ActionCall, Context, Manifest, Map, Value};
-use orlop_plugins::{FileChanges, Files, Watch};
+use orlop_plugins::{FileChanges, Files, Shell, Watch};
 use orlop_testkit::scripted::{ScriptedReply, ScriptedTool};
 use proptest::prelude::*;
 use serde_json::json;
@@ -227,9 +227,9 @@ impl orlop_core::Tool for CommandTool {
         cx: &'a Context,
     ) -> orlop_core::Answer<'a, orlop_core::types::ToolReport> {
         orlop_core::Answer::later(async move {
-            let watched = self.watch.begin(cx).await.unwrap();
+            let watched = self.watch.begin(cx, "command").await;
             (self.change)(orlop_plugins::Workspace::of(cx)?.root());
-            let note = watched.end("command").await?;
+            let note = watched.end().await;
             Ok(orlop_core::types::ToolReport::ok(note.unwrap_or_else(|| "all".to_owned())))
         })
     }
@@ -254,7 +254,7 @@ async fn what_a_command_changed_is_undone_too() {
     });
     let room = Room::open(stage.tool(command)).await;
     let said = room.turn("r1", &[("c", "command", json!({}))]).await;
-    expect!["1 changed files are too large, or too many, for their change to be undone"]
+    expect!["1 changed files are too large, or too many, to be put back by an undo"]
         .assert_eq(&said[0]);
     expect![[r#"
         restored a.txt
@@ -267,6 +267,37 @@ async fn what_a_command_changed_is_undone_too() {
     // Content that is known from before is found again after an undo.
     room.turn("r2", &[("c", "command", json!({}))]).await;
     room.undo().await;
+    assert_eq!(room.stage.read("a.txt"), "one\n");
+}
+
+#[tokio::test]
+async fn the_shell_is_watched_also_when_it_is_cancelled() {
+    let room = Room::open(Stage::default().file("a.txt", "one\n").tool(Shell::default())).await;
+    let run = |command: &str| ("c", "shell", json!({ "command": command }));
+    room.turn("r1", &[run("echo two > a.txt; mkdir new; echo x > new/b.txt; exit 3")]).await;
+    let command = "rm a.txt; echo gone; sleep 600";
+    room.stage.model.reply(ScriptedReply::calls(&[run(command)]));
+    let request = Request { request_id: Some("r2".to_owned()), ..ask("s", "go") };
+    let mut handle = room.app.send_request(request).await.unwrap();
+    while let Some(event) = handle.next().await {
+        if let EventKind::ToolPartial { .. } = &event.kind {
+            handle.cancel("enough").await.unwrap();
+        }
+    }
+    let noticed = async {
+        while room.action("list_file_changes", None).await["turns"].as_array().unwrap().len() < 2 {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(60), noticed).await.unwrap();
+    said(expect!["restored a.txt"], &room.undo().await);
+    assert_eq!(room.stage.read("a.txt"), "two\n");
+    said(
+        expect![[r#"
+            restored a.txt
+            removed new/b.txt, which the turn had made"#]],
+        &room.undo().await,
+    );
     assert_eq!(room.stage.read("a.txt"), "one\n");
 }
 

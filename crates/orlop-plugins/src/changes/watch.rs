@@ -6,18 +6,21 @@
 use super::journal::Journal;
 use crate::files::plan::Planned;
 use crate::workspace::Workspace;
+use futures::StreamExt;
+use futures::stream::BoxStream;
 use ignore::WalkBuilder;
-use orlop_core::{Context, Result};
+use orlop_core::types::{ToolPart, ToolReport};
+use orlop_core::{Context, Result, Value};
 use std::collections::{BTreeMap, HashMap};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 /// How many files are watched, how long looking at them may take, and how much is read of each
 /// and of all.
 const MAX_FILES: usize = 20_000;
-const MAX_TIME: Duration = Duration::from_secs(2);
+const MAX_TIME: Duration = Duration::from_secs(1);
 const MAX_CONTENT: u64 = 256 * 1024;
 const MAX_ALL: u64 = 32 * 1024 * 1024;
 
@@ -37,8 +40,8 @@ struct Held {
 #[derive(Debug, Clone, Default)]
 struct Snapshot {
     files: BTreeMap<PathBuf, Held>,
-    /// Whether all of them are in it.
-    complete: bool,
+    /// When it was made, if not all of them are in it.
+    cut_at: Option<(i64, i64)>,
 }
 
 /// Watches over commands of one process, and remembers content from one to the next.
@@ -47,22 +50,35 @@ pub struct Watch {
     last: Arc<Mutex<HashMap<Vec<PathBuf>, Snapshot>>>,
 }
 
-/// A command that is being watched.
-pub struct Watched {
+/// A command that is being watched. Dropped before its end, for instance because the request was
+/// cancelled, it is looked at all the same.
+pub struct Watched(Option<Watching>);
+
+struct Watching {
     watch: Watch,
     folders: Vec<PathBuf>,
     before: Snapshot,
     journal: Journal,
+    by: String,
 }
 
 impl Watch {
-    /// Looks at the workspace before a command runs. `None` where nothing can be kept.
-    pub async fn begin(&self, cx: &Context) -> Option<Watched> {
-        let journal = Journal::of(cx).ok()?;
-        let folders = Workspace::of(cx).ok()?.folders().to_vec();
+    /// Looks at the workspace before a command of the tool `by` runs. Where nothing can be kept,
+    /// nothing is watched.
+    pub async fn begin(&self, cx: &Context, by: &str) -> Watched {
+        let wanted = cx.config().get("file_changes").and_then(|section| section.get("commands"));
+        let (Ok(journal), Ok(workspace)) = (Journal::of(cx), Workspace::of(cx)) else {
+            return Watched(None);
+        };
+        if wanted == Some(&Value::Bool(false)) {
+            return Watched(None);
+        }
+        let folders = workspace.folders().to_vec();
         let (watch, looked_at) = (self.clone(), folders.clone());
-        let before = tokio::task::spawn_blocking(move || watch.look(&looked_at)).await.ok()?;
-        Some(Watched { watch: self.clone(), folders, before, journal })
+        let looked = tokio::task::spawn_blocking(move || watch.look(&looked_at)).await;
+        let watch = self.clone();
+        let by = by.to_owned();
+        Watched(looked.ok().map(|before| Watching { watch, folders, before, journal, by }))
     }
 
     /// The workspace now; content of files that look as before is not read again.
@@ -78,28 +94,72 @@ impl Watch {
 impl Watched {
     /// Looks again after the command, and writes down what it changed. Gives a sentence for the
     /// model and the user where something cannot be undone.
-    pub async fn end(self, by: &str) -> Result<Option<String>> {
-        let Self { watch, folders, before, journal } = self;
+    pub async fn end(mut self) -> Option<String> {
+        self.0.take()?.end().await
+    }
+
+    /// Watches over the parts of a running tool: when its report comes, what changed is written
+    /// down, and the report says what cannot be undone.
+    pub fn over(
+        self,
+        parts: BoxStream<'static, Result<ToolPart>>,
+    ) -> BoxStream<'static, Result<ToolPart>> {
+        let step = |(mut parts, mut watched): (BoxStream<'static, Result<ToolPart>>, Self)| async {
+            let part = match parts.next().await? {
+                Ok(ToolPart::Report(report)) => Ok(ToolPart::Report(watched.told(report).await)),
+                part => part,
+            };
+            Some((part, (parts, watched)))
+        };
+        futures::stream::unfold((parts, self), step).boxed()
+    }
+
+    async fn told(&mut self, mut report: ToolReport) -> ToolReport {
+        let Some(watching) = self.0.take() else { return report };
+        if let Some(note) = watching.end().await {
+            let read = if report.success { "output" } else { "error" };
+            if let Some(Value::String(text)) = report.data.get_mut(read) {
+                text.push_str(&format!("\n({note})"));
+            }
+        }
+        report
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        let Some(watching) = self.0.take() else { return };
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(watching.end());
+        }
+    }
+}
+
+impl Watching {
+    async fn end(self) -> Option<String> {
+        let Self { watch, folders, before, journal, by } = self;
         let looking = tokio::task::spawn_blocking(move || {
             let after = watch.look(&folders);
             before.changes(&after)
         });
-        let Ok((changes, lost)) = looking.await else { return Ok(None) };
-        if !changes.is_empty() {
-            journal.record(&changes, by).await?;
+        let (changes, lost) = looking.await.ok()?;
+        if !changes.is_empty()
+            && let Err(error) = journal.record(&changes, &by).await
+        {
+            return Some(format!("what it changed cannot be undone: {}", error.message()));
         }
-        Ok((lost > 0).then(|| {
-            format!(
-                "{lost} changed files are too large, or too many, for their change to be undone"
-            )
-        }))
+        (lost > 0).then(|| {
+            format!("{lost} changed files are too large, or too many, to be put back by an undo")
+        })
     }
 }
 
 impl Snapshot {
     fn take(folders: &[PathBuf], last: &Self) -> Self {
         let until = Instant::now() + MAX_TIME;
-        let mut taken = Self { files: BTreeMap::new(), complete: true };
+        let begun = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let begun = (begun.as_secs() as i64, i64::from(begun.subsec_nanos()));
+        let mut taken = Self::default();
         let mut room = MAX_ALL;
         for folder in folders {
             let mut builder = WalkBuilder::new(folder);
@@ -114,7 +174,7 @@ impl Snapshot {
                     continue;
                 }
                 if taken.files.len() >= MAX_FILES || Instant::now() > until {
-                    taken.complete = false;
+                    taken.cut_at = Some(begun);
                     return taken;
                 }
                 let path = entry.into_path();
@@ -144,7 +204,8 @@ impl Snapshot {
                     _ => lost += 1,
                 },
                 // It may have been there, and was only not looked at.
-                None if !self.complete => lost += 1,
+                None if self.cut_at.is_some_and(|cut| now.look.2 < cut) => {}
+                None if self.cut_at.is_some() => lost += 1,
                 None => match &now.content {
                     Some(new) => changes.push(Planned {
                         path: path.clone(),

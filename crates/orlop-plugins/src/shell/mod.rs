@@ -7,6 +7,7 @@ mod output;
 mod run;
 mod settings;
 
+use crate::changes::Watch;
 use crate::sandbox::{self, Sandbox};
 use command::Request;
 use futures::stream::{self, BoxStream, StreamExt};
@@ -30,6 +31,7 @@ use std::sync::Arc;
 #[derive(Clone, Default)]
 pub struct Shell {
     jobs: Arc<Jobs>,
+    watch: Watch,
 }
 
 /// The longest command that a preview shows.
@@ -108,8 +110,9 @@ impl Shell {
         let settings = Settings::of(&cx);
         let request = Request::read(payload, &settings)?;
         if !request.background {
+            let watched = self.watch.begin(&cx, "shell").await;
             let run = Run::start(request, settings, cx).await?;
-            return Ok(stream::unfold(Some(run), Run::step).boxed());
+            return Ok(watched.over(stream::unfold(Some(run), Run::step).boxed()));
         }
         let owner = sandbox::owner_of(&cx);
         self.jobs.check_room(&owner, settings.max_jobs)?;
