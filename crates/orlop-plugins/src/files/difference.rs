@@ -36,13 +36,28 @@ impl Difference {
         let count = |tag| diff.iter_all_changes().filter(|change| change.tag() == tag).count();
         let (added, removed) = (count(ChangeTag::Insert), count(ChangeTag::Delete));
         let text = diff.unified_diff().context_radius(3).header(&from, &to).to_string();
-        Self { text: cut(text), added, removed }
+        Self { text: cut(visible(&text)), added, removed }
     }
 
     /// `+3 -1`.
     pub(crate) fn counts(&self) -> String {
         format!("+{} -{}", self.added, self.removed)
     }
+}
+
+/// Control characters are written out: a terminal must not obey them, and nobody should overlook
+/// them. The line ends of other systems are no news.
+fn visible(text: &str) -> String {
+    let text = text.replace("\r\n", "\n");
+    let mut seen = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' | '\t' => seen.push(c),
+            c if c.is_control() => seen.extend(c.escape_default()),
+            c => seen.push(c),
+        }
+    }
+    seen
 }
 
 fn cut(mut text: String) -> String {
@@ -82,6 +97,8 @@ mod tests {
         let long = Difference::between("n", None, Some("line\n".repeat(100_000).as_bytes()));
         assert!(long.text.len() < MAX_DIFF + 100 && long.text.contains("lines that are not shown"));
         assert_eq!(long.added, 100_000);
+        let escapes = Difference::between("e", None, Some(b"\x1b[2J\r\nb\r"));
+        assert!(escapes.text.contains("+\\u{1b}[2J\n+b\\r"), "{}", escapes.text);
         assert!(Difference::between("b", None, Some(b"\0")).text.contains("binary"));
     }
 }

@@ -1,7 +1,7 @@
 //! `write_file` and `edit_file`: what they would make of a file.
 
 use super::call::Call;
-use super::place::{Opened, Place, shown};
+use super::place::{Opened, Place, missing, shown};
 use super::plan::{Plan, Planned};
 use super::read::MAX_WHOLE;
 use super::text::{BOM, Ending, is_binary, line_at, lines, plain_lines, to_crlf};
@@ -119,10 +119,7 @@ pub(super) fn edit_file(call: &Call, mut arguments: EditArguments) -> Result<Pla
     let replacements = arguments.replacements()?;
     let before = Before::read(call, &arguments.path)?;
     let Some(old) = before.content() else {
-        return Err(Error::not_found(format!(
-            "{} does not exist; check the path with find_files, or make it with write_file",
-            call.shown(&before.real)
-        )));
+        return Err(missing(&before.real));
     };
     if is_binary(old) {
         return Err(Error::bad_argument(format!(

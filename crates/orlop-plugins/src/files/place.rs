@@ -4,6 +4,7 @@
 use orlop_core::{Error, Result};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
+use similar::TextDiff;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -20,6 +21,9 @@ const WALK: OFlags = OFlags::RDONLY;
 /// The permissions of new files and folders, less what the umask takes.
 const NEW_FILE: Mode = Mode::from_raw_mode(0o666);
 const NEW_FOLDER: Mode = Mode::from_raw_mode(0o777);
+
+/// In how many names of a folder a similar one is looked for.
+const MAX_NAMES: usize = 2_000;
 
 /// A name in a folder that is held open.
 pub(crate) struct Place {
@@ -246,6 +250,30 @@ pub(crate) fn told(what: &str, path: &Path, error: io::Error) -> Error {
     }
 }
 
+/// Says that a file is not there, and which names in its folder are like it.
+pub(crate) fn missing(real: &Path) -> Error {
+    let error = told("read", real, io::ErrorKind::NotFound.into());
+    let (Some(folder), Some(name)) = (real.parent(), real.file_name()) else { return error };
+    let name = name.to_string_lossy().to_lowercase();
+    let names = std::fs::read_dir(folder).into_iter().flatten().flatten().take(MAX_NAMES);
+    let mut like: Vec<(f32, String)> = names
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .map(|held| (TextDiff::from_chars(&*held.to_lowercase(), &*name).ratio(), held))
+        .filter(|(ratio, _)| *ratio >= 0.7)
+        .collect();
+    like.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    let like: Vec<String> =
+        like.into_iter().take(3).map(|(_, name)| shown(Path::new(&name))).collect();
+    match like.is_empty() {
+        true => error,
+        false => Error::not_found(format!(
+            "{} does not exist; in that folder there is {}",
+            shown(real),
+            like.join(", ")
+        )),
+    }
+}
+
 /// A path as one line of text, whatever is in it: in quotes with escapes where it has line ends or
 /// other control characters, or is no Unicode.
 pub(crate) fn shown(path: &Path) -> String {
@@ -285,5 +313,111 @@ pub(crate) fn kind_name(kind: FileType) -> &'static str {
         FileType::Socket => "socket",
         FileType::CharacterDevice | FileType::BlockDevice => "device",
         FileType::Unknown => "special file",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workspace::Workspace;
+    use std::os::unix::fs::symlink;
+    use std::sync::atomic::AtomicBool;
+
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let name = format!("orlop-place-{name}-{}", std::process::id());
+            let path = std::env::temp_dir().canonicalize().unwrap().join(name);
+            std::fs::create_dir_all(path.join("work/dir")).unwrap();
+            std::fs::create_dir_all(path.join("outside")).unwrap();
+            std::fs::write(path.join("work/dir/f"), "inside").unwrap();
+            std::fs::write(path.join("outside/f"), "secret").unwrap();
+            Self(path)
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn a_link_put_in_the_way_after_the_judgement_leads_nowhere() {
+        let folder = Folder::new("swap");
+        let (work, outside) = (folder.0.join("work"), folder.0.join("outside"));
+        let workspace = Workspace::new(&work, []).unwrap();
+        let folder_swapped = workspace.resolve("dir/f").unwrap();
+        std::fs::rename(work.join("dir"), work.join("moved")).unwrap();
+        symlink(&outside, work.join("dir")).unwrap();
+        let error = Place::of(&folder_swapped).err().unwrap();
+        assert!(error.message().contains("no folder"), "{}", error.message());
+        let made = Place::with_folders(&work.join("dir/new/f")).err().unwrap();
+        assert!(made.message().contains("no folder"), "{}", made.message());
+
+        let file_swapped = workspace.resolve("moved/f").unwrap();
+        let place = Place::of(&file_swapped).unwrap();
+        std::fs::remove_file(&file_swapped).unwrap();
+        symlink(outside.join("f"), &file_swapped).unwrap();
+        assert!(place.open().err().unwrap().message().contains("became a link"));
+        // Writing takes the place of the link and leaves what it leads to alone.
+        place.replace(b"new", None).unwrap();
+        assert_eq!(std::fs::read(outside.join("f")).unwrap(), b"secret");
+        assert_eq!(std::fs::read(&file_swapped).unwrap(), b"new");
+    }
+
+    #[test]
+    fn a_race_for_the_folder_is_never_won() {
+        let folder = Folder::new("race");
+        let (work, outside) = (folder.0.join("work"), folder.0.join("outside"));
+        symlink(&outside, work.join("link")).unwrap();
+        let workspace = Workspace::new(&work, []).unwrap();
+        let over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                // Both are there all the time; their names change places.
+                let (dir, link, free) = (work.join("dir"), work.join("link"), work.join("free"));
+                while !over.load(Ordering::Relaxed) {
+                    for (from, to) in [(&dir, &free), (&link, &dir), (&free, &link)] {
+                        std::fs::rename(from, to).unwrap();
+                    }
+                }
+            });
+            let (mut read, mut leaked) = (0, false);
+            for _ in 0..2_000 {
+                let real = workspace.resolve("dir/f").unwrap();
+                if !workspace.contains(&real) {
+                    continue;
+                }
+                let opened = Place::of(&real).and_then(|place| place.open());
+                if let Ok(Some(mut opened)) = opened {
+                    leaked |= opened.read_all(&real, 100).unwrap() != b"inside";
+                    read += 1;
+                }
+            }
+            over.store(true, Ordering::Relaxed);
+            assert!(read > 0 && !leaked);
+        });
+    }
+
+    #[test]
+    fn content_is_there_as_a_whole_or_not_at_all() {
+        let folder = Folder::new("whole");
+        let path = folder.0.join("work/dir/f");
+        let place = Place::of(&path).unwrap();
+        drop(place.stage(b"half", None).unwrap());
+        assert_eq!(std::fs::read(&path).unwrap(), b"inside");
+        assert_eq!(std::fs::read_dir(folder.0.join("work/dir")).unwrap().count(), 1);
+        let staged = place.stage(b"other", Some(0o600)).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"inside");
+        staged.finish().unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"other");
+    }
+
+    #[test]
+    fn sizes_are_for_people() {
+        let shown = [0, 1023, 1024, 1_572_864, 10 << 30].map(bytes);
+        assert_eq!(shown, ["0 bytes", "1023 bytes", "1.0 KiB", "1.5 MiB", "10.0 GiB"]);
     }
 }

@@ -1,7 +1,7 @@
 //! `read_file`: lines of a text, or a picture.
 
 use super::call::Call;
-use super::place::{Opened, Place, bytes, told};
+use super::place::{Opened, Place, bytes, missing, told};
 use super::seen::Stamp;
 use super::text::{BOM, HEAD, is_binary};
 use base64::Engine;
@@ -38,8 +38,7 @@ pub(super) fn read_file(call: &Call, arguments: &Arguments) -> Result<ToolReport
     let real = call.path(&arguments.path)?;
     let shown = call.shown(&real);
     let opened = Place::of(&real)?.open()?;
-    let mut opened =
-        opened.ok_or_else(|| told("read", &real, std::io::ErrorKind::NotFound.into()))?;
+    let mut opened = opened.ok_or_else(|| missing(&real))?;
     let failed = |error| told("read", &real, error);
     let mut head = Vec::with_capacity(HEAD);
     (&mut opened.file).take(HEAD as u64).read_to_end(&mut head).map_err(failed)?;

@@ -61,6 +61,16 @@ async fn arguments_that_are_wrong_are_told() {
 }
 
 #[tokio::test]
+async fn a_name_that_is_almost_right_is_told() {
+    let room = Room::open(Stage::default().file("src/Main.rs", "x").file("src/lib.rs", "y")).await;
+    let edit = json!({ "path": "src/mian.rs", "old_string": "x", "new_string": "z" });
+    for (tool, input) in [("read_file", json!({ "path": "src/main.rs" })), ("edit_file", edit)] {
+        let said = room.call(tool, input).await;
+        assert!(said.ends_with("does not exist; in that folder there is Main.rs"), "{said}");
+    }
+}
+
+#[tokio::test]
 async fn what_is_no_plain_file_is_left_alone_at_once() {
     let room = Room::open(Stage::default().file("bin", b"\x7fELF\0\0")).await;
     let work = room.stage.work();
