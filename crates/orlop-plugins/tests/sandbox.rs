@@ -211,6 +211,34 @@ async fn the_data_folder_is_hidden_in_a_workspace_around_it() {
 }
 
 #[tokio::test] // M-28
+async fn a_store_and_attachments_elsewhere_are_hidden() {
+    let stage = stage();
+    let outside = stage.outside().to_owned();
+    fs::write(outside.join("other.db"), "sessions").unwrap();
+    fs::create_dir(outside.join("files")).unwrap();
+    fs::write(outside.join("files/one"), "attachment").unwrap();
+    let at = outside.display();
+    let stage = stage.more(&format!(
+        "[store]\nurl = \"sqlite:{at}/other.db\"\n[assets]\nurl = \"file:{at}/files\""
+    ));
+    let attempts: Attempts = vec![
+        ("read the store", read(outside.join("other.db"))),
+        ("read an attachment", read(outside.join("files/one"))),
+        ("read beside them", read(outside.join("theirs.txt"))),
+    ];
+    check(
+        stage,
+        attempts,
+        expect![[r#"
+            read the store: permission denied
+            read an attachment: permission denied
+            read beside them: done
+        "#]],
+    )
+    .await;
+}
+
+#[tokio::test] // M-28
 async fn settings_narrow_and_widen_it() {
     let stage = stage().settings(
         "sandbox.read = [\"~/.ssh\"]\nsandbox.write = [\"../shared\"]\nsandbox.hide = [\"private\"]",

@@ -138,7 +138,7 @@ async fn the_model_reads_output_errors_and_how_it_ended() {
 async fn people_see_a_preview_pieces_and_a_terminal() {
     let stage = stage();
     let app = stage.start().await;
-    let input = json!({ "command": "echo hello", "cwd": "." });
+    let input = json!({ "command": "echo hello", "cwd": ".", "description": "greets" });
     let events = call(&stage, &app, "s", "shell", input).await;
     expect!["session_created request_started tool_call tool_partial tool_result partial final"]
         .assert_eq(&names(&events));
@@ -157,6 +157,7 @@ async fn people_see_a_preview_pieces_and_a_terminal() {
     }
     expect![[r#"
         . $ echo hello
+        # greets
         {"text":"hello\n"}
         {"type":"terminal","command":"echo hello","output":"hello\n[exit code 0]","exit_code":0,"timed_out":false,"duration_ms":0}
     "#]].assert_eq(&shown);

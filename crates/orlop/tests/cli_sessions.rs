@@ -361,7 +361,8 @@ async fn placeholders_know_the_folders() {
 async fn the_doctor_says_what_is_wrong() {
     let place = place_with_session("doctor").await;
     let text = place.run(&["doctor"]).await.ok();
-    assert!(text.contains("store") && !text.contains("PROBLEM"), "{text}");
+    assert!(text.contains("store") && text.contains("sandbox"), "{text}");
+    assert!(!text.contains("PROBLEM"), "{text}");
     let found = place.run(&["doctor", "--json"]).await.json();
     assert!(found.as_array().unwrap().iter().all(|it| it["ok"] == true), "{found}");
     assert_eq!(keys(&found[0]), ["detail", "ok", "what"]);

@@ -8,6 +8,7 @@
 mod landlock;
 #[cfg(target_os = "linux")]
 mod network;
+#[cfg_attr(not(target_os = "linux"), allow(dead_code))]
 mod policy;
 #[cfg(not(target_os = "linux"))]
 mod unsupported;
@@ -17,8 +18,8 @@ use landlock as kernel;
 #[cfg(not(target_os = "linux"))]
 use unsupported as kernel;
 
-use crate::workspace::Workspace;
-use orlop_app::config::RuntimeEnv;
+use crate::workspace::{Workspace, real_path};
+use orlop_app::config::{AppConfig, RuntimeEnv};
 use orlop_app::{Application, Scope};
 use orlop_core::{Context, Error, Manifest, Result, Value};
 use policy::Policy;
@@ -45,7 +46,11 @@ impl Sandbox {
         let env = cx.handle::<RuntimeEnv>("env").unwrap_or_default();
         let owner = owner_of(cx);
         let settings = cx.config().get("sandbox");
-        let policy = Policy::new(&workspace, &env, settings, &owner)?;
+        let mut policy = Policy::new(&workspace, &env, settings, &owner)?;
+        if let Ok(app) = Application::of(cx) {
+            let stored = stored_elsewhere(app.config()).into_iter();
+            policy.hidden.extend(stored.filter(|path| !workspace.contains(path)));
+        }
         policy.make_temp_folder()?;
         let enabled = settings.and_then(|settings| settings.get("enabled"));
         Ok(Self { policy: Arc::new(policy), is_on: enabled != Some(&Value::Bool(false)) })
@@ -64,7 +69,8 @@ impl Sandbox {
     }
 
     /// Runs `work` on a thread of its own, restricted before it begins. Dropping the future does
-    /// not end the work.
+    /// not end the work. Threads that it starts are restricted, too, so it must not be the one to
+    /// start those of a pool.
     pub async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
@@ -148,6 +154,21 @@ impl Sandbox {
         // It may never have been made.
         let _ = std::fs::remove_dir_all(policy::temp_folder(env, owner));
     }
+}
+
+/// Files of the store and of attachments that are not in the data folder.
+fn stored_elsewhere(config: &AppConfig) -> Vec<PathBuf> {
+    let store = config.store_url().unwrap_or_default();
+    let database = store.strip_prefix("sqlite:").filter(|path| !path.is_empty());
+    let database = database.into_iter().flat_map(|path| {
+        let path = path.strip_prefix("//").unwrap_or(path);
+        ["", "-wal", "-shm"].map(|end| PathBuf::from(format!("{path}{end}")))
+    });
+    let assets = config.assets().map(|assets| assets.url).unwrap_or_default();
+    let assets = assets.strip_prefix("file:").filter(|path| !path.is_empty()).map(PathBuf::from);
+    let absolute = |path: PathBuf| std::path::absolute(path).ok();
+    let real = |path: PathBuf| real_path(&path).ok().filter(|path| path.exists());
+    database.chain(assets).filter_map(absolute).filter_map(real).collect()
 }
 
 /// The session a hook was called for, with whom it belongs to.

@@ -182,7 +182,8 @@ impl Policy {
             around.map(|place| place.components().count()).max().unwrap_or(0)
         };
         let open = nearest(&self.read).max(nearest(&self.write));
-        open > nearest(&self.hidden)
+        // What is named itself is shown, also where it would be hidden.
+        open > 0 && open >= nearest(&self.hidden)
     }
 
     /// Whether a real path may be written.
@@ -220,4 +221,37 @@ pub(super) fn temp_folder(env: &RuntimeEnv, owner: &str) -> PathBuf {
     let digest = Sha256::digest(owner);
     let name: String = digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
     parent.join("tmp").join(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_lies_nearest_around_a_path_decides() {
+        let paths = |paths: &[&str]| paths.iter().map(PathBuf::from).collect::<Vec<_>>();
+        let policy = Policy {
+            read: paths(&["/usr", "/home", "/home/ana/.ssh"]),
+            write: paths(&["/home/ana/work", "/home/ana/data/tmp"]),
+            hidden: paths(&["/home/ana/.ssh", "/home/ana/.aws", "/home/ana/data"]),
+            temp: PathBuf::from("/home/ana/data/tmp"),
+            network: true,
+        };
+        for (path, reads, writes) in [
+            ("/home/ana/work/a", true, true),
+            ("/home/ana/notes", true, false),
+            ("/home/ana/.aws/key", false, false),
+            ("/home/ana/.ssh/id", true, false),
+            ("/home/ana/data/credentials.json", false, false),
+            ("/home/ana/data/tmp/x", true, true),
+            ("/srv/x", false, false),
+        ] {
+            let path = Path::new(path);
+            assert_eq!(
+                (policy.may_read(path), policy.may_write(path)),
+                (reads, writes),
+                "{path:?}"
+            );
+        }
+    }
 }

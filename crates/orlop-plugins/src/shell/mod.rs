@@ -13,7 +13,7 @@ use command::Request;
 use futures::stream::{self, BoxStream, StreamExt};
 use jobs::Jobs;
 use orlop_app::Application;
-use orlop_app::ui::plain_text;
+use orlop_app::ui::{plain_line, plain_text};
 use orlop_core::hooks::{
     ApplicationActionInput, ApplicationActionsInput, DisplayInput, ToolInput, ToolSchemasInput,
 };
@@ -210,7 +210,11 @@ impl Tool for Shell {
                     cwd => format!("{} ", plain_text(cwd)),
                 };
                 let behind = input.payload.get("background") == Some(&Value::Bool(true));
-                format!("{folder}$ {command}{}", if behind { " &" } else { "" })
+                let what_for = match text("description") {
+                    "" => String::new(),
+                    what_for => format!("\n# {}", plain_line(what_for)),
+                };
+                format!("{folder}$ {command}{}{what_for}", if behind { " &" } else { "" })
             }
             "shell_output" if text("id").is_empty() => "list jobs".to_owned(),
             "shell_output" => format!("output of {}", plain_text(text("id"))),

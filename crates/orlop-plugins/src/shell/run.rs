@@ -34,6 +34,7 @@ pub(super) struct Run {
     is_open: bool,
     deadline: Instant,
     timed_out: bool,
+    was_killed: bool,
     ended: Option<End>,
 }
 
@@ -57,6 +58,7 @@ impl Run {
             is_open: true,
             deadline: started.began + request.timeout,
             timed_out: false,
+            was_killed: false,
             ended: None,
             request,
             settings,
@@ -110,15 +112,18 @@ impl Run {
 
     /// The time is over: of the command, of its grace, or of its last output.
     fn alarm(&mut self) {
+        self.deadline = Instant::now() + GRACE;
         if self.ended.is_some() {
             self.is_open = false;
+        } else if self.was_killed {
+            // The kernel does not let go of it, for instance because a disk does not answer.
+            self.ended = Some(End { status: killed(), at: Instant::now(), left: 0 });
         } else if self.timed_out {
+            self.was_killed = true;
             self.started.group.kill();
-            self.deadline = Instant::now() + GRACE;
         } else {
             self.timed_out = true;
             self.started.group.terminate();
-            self.deadline = Instant::now() + GRACE;
         }
     }
 
