@@ -34,7 +34,7 @@ impl ApplicationPlugin for PermissionActions {
             described(
                 "list_permissions",
                 "Permissions",
-                "Tells the mode and all rules, and where each is from.",
+                "Tells the mode and all rules of a session, or of the default agent, and where each is from.",
             )
             .input("session_id", "string", false),
             described("forget_permission", "Forget a rule", "Forgets a rule that was remembered.")
@@ -84,7 +84,13 @@ impl ApplicationPlugin for PermissionActions {
 
 async fn list(app: &Application, session: Option<&str>, cx: &Context) -> Result<Value> {
     let kept = Kept::of(app, session, &Workspace::of(cx)?).await?;
-    let configured = Policy::of(cx.config())?;
+    let configured = match session {
+        Some(_) => Policy::of(cx.config())?,
+        None => {
+            let config = app.config();
+            Policy::of(&config.build_agent_config(&config.default_agent()?)?)?
+        }
+    };
     let mut policy = configured.clone();
     kept.add_to(&mut policy)?;
     let mut rules = Vec::new();

@@ -45,8 +45,13 @@ impl ToolCall {
         if let Some(argument) = says("url") {
             call.url = call.text(input, argument);
         }
-        if let Some(argument) = says("folder") {
-            call.folder = input.get(argument).and_then(Value::as_str).map(str::to_owned);
+        if call.command.is_some() {
+            let folder =
+                input.get(says("folder").unwrap_or("cwd")).filter(|folder| !folder.is_null());
+            call.folder = folder.and_then(Value::as_str).map(str::to_owned);
+            if folder.is_some_and(|folder| !folder.is_string()) {
+                call.unclear = Some("the folder it runs in is no text".to_owned());
+            }
         }
         match annotations.get("path") {
             Some(Value::String(argument)) => call.add_paths(input, argument),

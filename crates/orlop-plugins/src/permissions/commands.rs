@@ -4,7 +4,7 @@ use super::call::ToolCall;
 use super::command::effect::effect;
 use super::command::parse::parse;
 use super::command::runs::{Inner, Itself, base_name, runs};
-use super::command::script::{Script, Simple, Word};
+use super::command::script::{Assignment, Script, Simple, Word};
 use super::command::variables::is_harmless;
 use super::judge::{Judge, Verdict};
 use super::offers;
@@ -46,10 +46,14 @@ impl<'a> CommandLine<'a> {
     pub(super) fn judge(mut self, asks: Option<String>) -> Verdict {
         let command = self.call.command.as_deref().unwrap_or_default();
         let script = parse(command, self.judge.places.home, 0);
-        if let Some(folder) = &self.call.folder
-            && let Err(why) = self.go(folder, false)
-        {
-            return self.undecided(&script, asks, vec![Blocked { reason: why, offer: None }]);
+        if let Some(folder) = self.call.folder.as_deref().filter(|folder| !folder.is_empty()) {
+            if let Err(why) = self.go(folder, false) {
+                return self.undecided(&script, asks, vec![Blocked { reason: why, offer: None }]);
+            }
+            // It begins there, and never was in the working folder.
+            if self.has_moved {
+                self.folders.remove(0);
+            }
         }
         let mut blocked = Vec::new();
         match (&self.call.unclear, script.unclear) {
@@ -118,8 +122,10 @@ impl<'a> CommandLine<'a> {
             self.path_allowed(&redirect.target, access)
                 .map_err(|why| block(format!("a redirection: {why}")))?;
         }
-        let sets: Vec<&str> = simple.assignments.iter().map(|set| &*set.name).collect();
-        let risky: Vec<&str> = sets.into_iter().filter(|name| !is_harmless(name)).collect();
+        let is_risky = |set: &&Assignment| {
+            !set.value.fixed().is_some_and(|value| is_harmless(&set.name, value))
+        };
+        let risky: Vec<&Assignment> = simple.assignments.iter().filter(is_risky).collect();
         if simple.words.is_empty() {
             return match simple.assignments.first() {
                 None => Ok(()),
@@ -127,9 +133,7 @@ impl<'a> CommandLine<'a> {
             };
         }
         let runs = runs(&simple.words);
-        let assigned = simple.assignments.iter().filter(|set| !is_harmless(&set.name)).map(|set| {
-            Word { text: format!("{}={}", set.name, set.value.text), ..set.value.clone() }
-        });
+        let assigned = risky.iter().map(|set| set.as_word());
         let whole: Vec<Word> = assigned.chain(simple.words.iter().cloned()).collect();
         let shift = whole.len() - simple.words.len();
         let code_at = runs.code_at.map(|at| at + shift);
@@ -137,7 +141,7 @@ impl<'a> CommandLine<'a> {
             return Ok(());
         }
         let shown = short(&simple.shown());
-        if let Some(name) = risky.first() {
+        if let Some(Assignment { name, .. }) = risky.first() {
             return Err(block(format!(
                 "`{shown}`: it sets {name}, which may change what programs do"
             )));
@@ -369,10 +373,7 @@ fn script_refused(rule: &Rule, script: &Script, depth: usize) -> Covers {
     for simple in &script.commands {
         strongest = strongest.max(words_refused(rule, &simple.words, depth));
         if !simple.assignments.is_empty() {
-            let assigned = simple.assignments.iter().map(|set| Word {
-                text: format!("{}={}", set.name, set.value.text),
-                ..set.value.clone()
-            });
+            let assigned = simple.assignments.iter().map(Assignment::as_word);
             let whole: Vec<Word> = assigned.chain(simple.words.iter().cloned()).collect();
             strongest = strongest.max(rule.refuses_command(&whole));
         }

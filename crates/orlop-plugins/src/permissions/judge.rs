@@ -172,9 +172,7 @@ impl Judge<'_> {
             rule.covers_path(place, &self.places, false)
                 && power.as_ref().is_none_or(|part| rule.names(part))
         };
-        if is_harmless_device(&place.lexical.to_string_lossy())
-            || rules.iter().any(|rule| covers(rule))
-        {
+        if is_harmless_device(&place.lexical.to_string_lossy()) || rules.iter().any(covers) {
             return None;
         }
         let shown = self.places.workspace.display(&place.real);

@@ -87,7 +87,6 @@ const HARMLESS: &[(&str, Words, &[&str])] = &[
     ("nproc", Words::NoPaths, &[]),
     ("od", Words::Paths, &[]),
     ("paste", Words::Paths, &[]),
-    ("printf", Words::NoPaths, &["-v"]),
     ("pwd", Words::NoPaths, &[]),
     ("readlink", Words::Paths, &[]),
     ("realpath", Words::Paths, &[]),
@@ -142,10 +141,15 @@ pub(crate) fn effect(words: &[Word]) -> Result<Effect, Doubt> {
     let name = ["/usr/bin/", "/bin/"].iter().find_map(|folder| program.strip_prefix(folder));
     let name = name.unwrap_or(program);
     let rest = &words[1..];
+    // The shell may make options of it.
+    if rest.iter().any(|word| word.glob && word.text.starts_with('-')) {
+        return Err(NOT_FIXED);
+    }
     match name {
         "cd" => goes(rest),
         "find" => find(rest),
         "fd" | "fdfind" => fd(rest),
+        "printf" => printf(rest),
         "git" => git::effect(rest),
         "sed" => sed(rest),
         "awk" => awk(rest),
@@ -311,7 +315,16 @@ fn fd(rest: &[Word]) -> Result<Effect, Doubt> {
     };
     match rest.iter().any(is_changed) {
         true => Err(CHANGED),
-        false => Ok(Effect { reads: paths(rest, true)?, ..Effect::default() }),
+        false => Ok(Effect { reads: paths(rest, false)?, ..Effect::default() }),
+    }
+}
+
+/// `printf` with a format that is known: an option in its place could name a variable, and the name
+/// of a variable can run commands.
+fn printf(rest: &[Word]) -> Result<Effect, Doubt> {
+    match rest.first().and_then(Word::fixed) {
+        Some(format) if !format.starts_with('-') => Ok(Effect::default()),
+        _ => Err(NOT_FIXED),
     }
 }
 

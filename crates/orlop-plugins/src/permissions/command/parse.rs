@@ -42,10 +42,7 @@ pub(crate) fn rule_words(text: &str) -> Option<Vec<Word>> {
     let script = parse(text, None, 0);
     let words = match (&*script.commands, script.unclear) {
         ([one], None) if one.redirects.is_empty() => {
-            let set = one.assignments.iter().map(|set| Word {
-                text: format!("{}={}", set.name, set.value.text),
-                ..set.value.clone()
-            });
+            let set = one.assignments.iter().map(Assignment::as_word);
             set.chain(one.words.iter().cloned()).collect::<Vec<_>>()
         }
         _ => return None,
@@ -453,7 +450,8 @@ fn assignment(word: &Word) -> Option<Assignment> {
     if !is_name(plain_name) {
         return None;
     }
-    let value = Word { text: value.to_owned(), ..word.clone() };
+    let tilde = value.starts_with('~');
+    let value = Word { text: value.to_owned(), tilde, ..word.clone() };
     Some(Assignment { name: name.to_owned(), value })
 }
 

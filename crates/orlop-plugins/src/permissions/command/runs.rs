@@ -157,8 +157,8 @@ const RUNNING_OPTIONS: &[(&str, &[&str])] = &[
     ("rg", &["--pre", "--hostname-bin"]),
     ("fd", &["-x", "-X", "--exec", "--exec-batch"]),
     ("make", &["--eval", "-f", "--file", "--makefile", "-C", "--directory"]),
-    ("cargo", &["--config", "-Z"]),
-    ("go", &["-exec", "-toolexec", "--exec", "--toolexec", "-overlay"]),
+    ("cargo", &["--config", "-Z", "--manifest-path", "-C"]),
+    ("go", &["-exec", "-toolexec", "--exec", "--toolexec", "-overlay", "-C", "-modfile"]),
     ("npm", &["--script-shell", "--node-options", "--prefix", "-C"]),
     ("pnpm", &["--script-shell", "--node-options", "--dir", "-C"]),
     ("man", &["-P", "--pager", "-H", "--html"]),
@@ -342,8 +342,8 @@ fn env(words: &[Word]) -> Runs {
             _ if text.starts_with("--unset=") => {}
             _ if text.starts_with('-') => return opaque("one of its options is not known", at),
             _ if text.contains('=') => {
-                let name = text.split('=').next().unwrap_or_default();
-                sets |= !super::variables::is_harmless(name);
+                let (name, value) = text.split_once('=').unwrap_or_default();
+                sets |= !super::variables::is_harmless(name, value);
             }
             _ => break,
         }

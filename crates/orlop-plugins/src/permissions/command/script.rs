@@ -70,6 +70,13 @@ impl Word {
     }
 }
 
+impl Assignment {
+    /// The assignment as a word of a rule.
+    pub(crate) fn as_word(&self) -> Word {
+        Word { text: format!("{}={}", self.name, self.value.text), ..self.value.clone() }
+    }
+}
+
 impl Simple {
     /// A command of these words alone.
     pub(crate) fn of(words: Vec<Word>) -> Self {

@@ -1,7 +1,12 @@
 //! Variables that a command may set for itself without getting any power by it.
 
-/// Whether a variable only changes how things are shown or told.
-pub(crate) fn is_harmless(name: &str) -> bool {
+/// Whether setting a variable only changes how things are shown or told.
+pub(crate) fn is_harmless(name: &str, value: &str) -> bool {
+    let leads_elsewhere = value.starts_with(['/', ':', '~']) || value.contains("..");
+    !leads_elsewhere && is_for_show(name)
+}
+
+fn is_for_show(name: &str) -> bool {
     matches!(
         name,
         "LANG"
