@@ -121,6 +121,8 @@ async fn at_a_terminal_a_person_is_asked() {
         ("no", "n\n", 0, false),
         ("empty", "\n", 0, false),
         ("ctrl-c", "\x03", 130, false),
+        ("session", "s\n", 0, true),
+        ("always", "a\n", 0, true),
     ] {
         let mut command = place.program("script");
         command.args(["-qec", &command_line(), "/dev/null"]).stdin(Stdio::piped());
@@ -131,7 +133,7 @@ async fn at_a_terminal_a_person_is_asked() {
         let mut seen = String::new();
         let talking = async {
             let mut bytes = [0; 1024];
-            while !seen.contains("Run it? [y/N]") {
+            while !seen.contains("Run it? [y/N/s/a]") {
                 let count = out.read(&mut bytes).await.unwrap();
                 assert!(count > 0, "it ended: {seen:?}");
                 seen.push_str(&String::from_utf8_lossy(&bytes[..count]));
@@ -149,5 +151,13 @@ async fn at_a_terminal_a_person_is_asked() {
         let again = in_pipes(&place, &["run", "--session", session, "hi"]).spawn().unwrap();
         let again = finish(again).await;
         assert!(again.code == Some(0) && again.out.ends_with("hello\n"), "{again:?}");
+        let again = in_pipes(&place, &["run", "--session", session, "go"]).spawn().unwrap();
+        let is_remembered = matches!(session, "session" | "always");
+        assert_eq!(finish(again).await.err.is_empty(), is_remembered, "{session}");
     }
+    // What was to be remembered for good is not asked about again, in any session.
+    let again =
+        finish(in_pipes(&place, &["run", "--session", "other", "go"]).spawn().unwrap()).await;
+    assert!(again.code == Some(0) && again.err.is_empty(), "{again:?}");
+    assert!(tool_result(&place, "other").await.contains("removed"));
 }

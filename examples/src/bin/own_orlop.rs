@@ -35,13 +35,17 @@ impl Tool for Notes {
                     "properties": { "file": file, "line": { "type": "string" } },
                     "required": ["file", "line"],
                 },
+                // It changes the file that this argument names; policies go by that.
+                "annotations": { "access": "edit", "path": "file" },
             }),
             json!({
                 "name": "note_read",
                 "description": "Gives all notes.",
                 "parameters": { "type": "object", "properties": { "file": file }, "required": ["file"] },
                 // Reading twice does no harm, and may go on beside other calls.
-                "annotations": { "idempotent": true, "concurrent": true },
+                "annotations": {
+                    "access": "read", "path": "file", "idempotent": true, "concurrent": true,
+                },
             }),
         ];
         Answer::ok(schemas.iter().filter_map(|schema| schema.as_object().cloned()).collect())

@@ -47,7 +47,7 @@ impl Place {
         model.otherwise(move |request| take_notes(request, &notes));
         let store = store.map(|url| format!("[store]\nurl = \"{url}\"\n")).unwrap_or_default();
         let config = format!(
-            "[agents.default]\nprovider = \"openai_compatible\"\nmodel = \"m\"\nbase_url = \"{}\"\n{store}",
+            "[agents.default]\nprovider = \"openai_compatible\"\nmodel = \"m\"\nbase_url = \"{}\"\npermissions.mode = \"accept_edits\"\n{store}",
             model.base_url()
         );
         std::fs::write(folder.0.join("orlop.toml"), config).unwrap();
