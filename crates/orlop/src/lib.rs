@@ -10,12 +10,7 @@ mod workplace;
 
 use clap::Parser;
 use orlop_app::Plugins;
-use orlop_plugins::{
-    Activity, AskUser, AttachmentHints, Compaction, CompactionActions, Delegate, FileChanges,
-    Files, Memory, MemoryActions, Mentions, PermissionActions, Permissions, SessionTitle, Shell,
-    Skills, SlashCommands, SubSessions, SystemMessage, Todo, TodoReminder, Usage, UsageReport,
-    UserMemory, WebFetch,
-};
+use orlop_plugins::{Activity, AskUser, AttachmentHints, Attachments, Compaction, CompactionActions, Delegate, FileChanges, Files, Memory, MemoryActions, Mentions, PermissionActions, Permissions, SessionTitle, Shell, Skills, SlashCommands, SubSessions, SystemMessage, Todo, TodoReminder, Usage, UsageReport, UserMemory, WebFetch};
 use orlop_providers::anthropic::Anthropic;
 use orlop_providers::extensions::{PromptCache, Reasoning};
 use orlop_providers::gemini::Gemini;
@@ -47,6 +42,7 @@ pub fn shipped_plugins() -> Plugins {
         .provider(Arc::new(Gemini::new(http.clone())), vec![Arc::new(Reasoning)])
         .provider(Arc::new(Ollama::new(http)), vec![Arc::new(Reasoning)])
         .provider(Arc::new(Scripted::default()), vec![Arc::new(Reasoning)])
+        .feature(Arc::new(Attachments))
         .feature(Arc::new(Compaction))
         .feature(Arc::new(Mentions::default()))
         .feature(Arc::new(Permissions))
