@@ -109,7 +109,7 @@ impl Shown<'_> {
                 continue;
             };
             self.operators += 1;
-            let is_over = self.operators % 1024 == 0 && self.limits.is_over();
+            let is_over = self.operators.is_multiple_of(1024) && self.limits.is_over();
             if self.operators > MAX_OPERATORS || is_over || self.out.len() > self.limits.max_text {
                 return;
             }
