@@ -8,7 +8,7 @@ use expect_test::{Expect, expect};
 use orlop_app::*;
 use orlop_core::hooks::Handled;
 use orlop_core::*;
-use orlop_plugins::SlashCommands;
+use orlop_plugins::{Mentions, SlashCommands};
 use orlop_testkit::scripted::*;
 use serde_json::json;
 use stage::*;
@@ -265,7 +265,7 @@ async fn tools_and_traces_are_shown() {
         .await;
     chat_to_end(&host, chat("s", "a")).await;
     let handled = answer(&host, "/trace").await;
-    let names = ["TOOK MS", "intercept_chat_request", "model", "ok"];
+    let names = ["TOOK MS", "stream_api", "model_call", "ok"];
     assert!(names.iter().all(|name| handled.text.contains(name)), "{}", handled.text);
     check(&host, "/trace none", expect![[r#"404 there is no request "none""#]]).await;
 }
@@ -381,4 +381,7 @@ async fn commands_can_be_listed_for_completions() {
     let listed = SlashCommands::list(&app, Some("s"), "default").await.unwrap();
     assert_eq!(listed.len(), commands.len());
     assert!(!listed.iter().any(|command| command.name == "list_commands"));
+    let stage = stage.feature(Mentions::default());
+    let offered = stage.start().await.completions("default", None, "/rev").await.unwrap();
+    assert_eq!(offered[0]["display"], "/review");
 }

@@ -11,6 +11,7 @@ use orlop_core::types::nearest::nearest;
 use orlop_core::{ActionDefinition, Result, Value};
 use serde::Serialize;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// A command that can be typed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -34,11 +35,11 @@ pub struct Command {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Run {
     Own(Own),
-    Action(ActionDefinition),
+    Action(Arc<ActionDefinition>),
     /// One action if nothing follows the command, else another, with an input that gets it all.
     Short {
-        bare: ActionDefinition,
-        given: Option<(ActionDefinition, &'static str)>,
+        bare: Arc<ActionDefinition>,
+        given: Option<(Arc<ActionDefinition>, &'static str)>,
         /// Whether it makes sense in a session that has not begun.
         begins: bool,
     },
@@ -171,7 +172,7 @@ impl Catalogue {
         Ok(all)
     }
 
-    fn add_short(&mut self, actions: &[ActionDefinition]) {
+    fn add_short(&mut self, actions: &[Arc<ActionDefinition>]) {
         let find = |id: &str| actions.iter().find(|action| action.id == id).cloned();
         for short in &SHORT {
             let Some(bare) = find(short.bare) else { continue };
@@ -188,7 +189,7 @@ impl Catalogue {
         }
     }
 
-    fn add_actions(&mut self, actions: &[ActionDefinition]) {
+    fn add_actions(&mut self, actions: &[Arc<ActionDefinition>]) {
         let by_hand = || {
             let all = actions.iter().filter(|action| action.trigger.is_none());
             all.filter(|action| action.plugin.as_deref() != Some(super::NAME))

@@ -33,6 +33,14 @@ const NAME: &str = "slash_commands";
 pub struct SlashCommands;
 
 impl SlashCommands {
+    /// Whether an application runs commands.
+    pub fn is_used(app: &Application) -> bool {
+        let plugins = app.plugins().manifests();
+        let is_there = plugins.iter().any(|(kind, it)| *kind == "host" && it.name == NAME);
+        let chosen = app.config().host_plugins().unwrap_or_default();
+        is_there && (chosen.is_empty() || chosen.iter().any(|name| name == NAME))
+    }
+
     /// The commands that can be typed in a session of an agent, whether or not it is stored.
     pub async fn list(
         app: &Application,

@@ -3,6 +3,7 @@
 use orlop_app::config::resolve_request_config;
 use orlop_app::{Application, NewSession};
 use orlop_core::{ActionDefinition, Config, Core, ErrorClass, Map, Result, Session, Value};
+use std::sync::Arc;
 
 /// The metadata that says which folder a session belongs to.
 const WORKING_DIR: &str = "working_dir";
@@ -41,12 +42,12 @@ impl Place {
     }
 
     /// All actions: of application plugins, and of the agent as far as it can be used.
-    pub(super) async fn actions(&self) -> Result<Vec<ActionDefinition>> {
+    pub(super) async fn actions(&self) -> Result<Vec<Arc<ActionDefinition>>> {
         let mut actions = self.app.application_actions().await?;
         if let Ok((core, config)) = self.agent() {
             actions.extend(core.session_actions(&config).await?);
         }
-        Ok(actions)
+        Ok(actions.into_iter().map(Arc::new).collect())
     }
 
     /// Stores the session, if it is not, so that something can be kept with it.
