@@ -104,7 +104,7 @@ impl Application {
         Ok(result)
     }
 
-    fn entry(&self, plugin: &str) -> Option<&ApplicationEntry> {
+    pub(crate) fn entry(&self, plugin: &str) -> Option<&ApplicationEntry> {
         self.shared.applications.iter().find(|entry| entry.plugin.name() == plugin)
     }
 

@@ -22,7 +22,7 @@ use orlop_core::{
     ApplicationPlugin, CallContext, Config, Core, Error, HostPlugin, Map, ModelCache, Registered,
     Result, Session, TriggerSource, Value,
 };
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
 
 /// What an application is made of.
@@ -70,6 +70,7 @@ impl Builder {
             hub: Hub::default(),
             recent: Recent::default(),
             running: Mutex::default(),
+            renewing: tokio::sync::Mutex::default(),
             runner,
             env: Arc::new(config.env().clone()),
             config,
@@ -143,6 +144,8 @@ pub(crate) struct Shared {
     pub(crate) hub: Hub,
     pub(crate) recent: Recent,
     pub(crate) running: Mutex<HashMap<(Scope, String), Running>>,
+    /// Held while a login is renewed.
+    pub(crate) renewing: tokio::sync::Mutex<()>,
     pub(crate) runner: Runner,
 }
 
@@ -159,8 +162,8 @@ pub(crate) struct Agent {
     pub(crate) config: Config,
     /// What hooks see as `base_config`.
     pub(crate) base: Config,
-    /// Whether its settings hold tokens of logins.
-    uses_credentials: bool,
+    /// The logins whose tokens its settings hold.
+    pub(crate) credentials: BTreeSet<String>,
 }
 
 impl Shared {
@@ -181,8 +184,8 @@ impl Shared {
         let core = self.plugins.core_for(id, &config, self.models.clone())?;
         let core = core.with_timer(Arc::new(RuntimeTimer)).lending("env", self.env.clone());
         let base = self.config.base_config(id)?;
-        let uses_credentials = self.config.uses_credentials(id);
-        let agent = Arc::new(Agent { id: id.to_owned(), core, config, base, uses_credentials });
+        let credentials = self.config.credentials_of(id);
+        let agent = Arc::new(Agent { id: id.to_owned(), core, config, base, credentials });
         locked(&self.agents).insert(id.to_owned(), agent.clone());
         Ok(agent)
     }
@@ -198,7 +201,7 @@ impl Shared {
             core: agent.core.clone(),
             base: self.config.base_config(&agent.id)?,
             config,
-            uses_credentials: true,
+            credentials: agent.credentials.clone(),
         });
         locked(&self.agents).insert(agent.id.clone(), agent.clone());
         Ok(agent)
@@ -208,7 +211,7 @@ impl Shared {
     pub(crate) fn agent(&self, id: &str) -> Result<Arc<Agent>> {
         let known = locked(&self.agents).get(id).cloned();
         if let Some(agent) = known {
-            return if agent.uses_credentials { self.renewed(agent) } else { Ok(agent) };
+            return if agent.credentials.is_empty() { Ok(agent) } else { self.renewed(agent) };
         }
         if !self.config.agents().contains(&id) {
             let known = self.config.agents().join(", ");

@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 
 /// The name of the file in the data folder.
 pub const CREDENTIALS_FILE: &str = "credentials.json";
+/// How long before its end a token is renewed.
+const RENEWED_AHEAD_MS: i64 = 2 * 60 * 1000;
 /// The largest file that is read.
 const MAX_BYTES: u64 = 1 << 20;
 
@@ -30,6 +32,9 @@ pub struct Credential {
     /// How it is sent, for instance `Bearer`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_type: Option<String>,
+    /// The application plugin that gets a new one before it ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub renewed_by: Option<String>,
     /// Whatever else the login keeps with it.
     #[serde(flatten)]
     pub other: Map,
@@ -42,6 +47,7 @@ impl fmt::Debug for Credential {
         f.debug_struct("Credential")
             .field("refresh_token", &self.refresh_token.is_some())
             .field("expires_at", &self.expires_at)
+            .field("renewed_by", &self.renewed_by)
             .field("other", &other)
             .finish_non_exhaustive()
     }
@@ -55,8 +61,22 @@ impl Credential {
 
     /// Whether it has ended. One whose end cannot be read has not.
     pub fn is_expired(&self) -> bool {
+        self.ends_within(0)
+    }
+
+    /// Whether it has ended or is so near its end that a new one should be got.
+    pub fn ends_soon(&self) -> bool {
+        self.ends_within(RENEWED_AHEAD_MS)
+    }
+
+    /// Whether somebody can get a new one without the person.
+    pub fn can_be_renewed(&self) -> bool {
+        self.refresh_token.is_some() && self.renewed_by.is_some()
+    }
+
+    fn ends_within(&self, ms: i64) -> bool {
         let end = self.expires_at.as_deref().and_then(|end| end.parse::<jiff::Timestamp>().ok());
-        end.is_some_and(|end| end.as_millisecond() <= crate::time::now_ms())
+        end.is_some_and(|end| end.as_millisecond() <= crate::time::now_ms().saturating_add(ms))
     }
 }
 

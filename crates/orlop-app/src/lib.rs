@@ -18,6 +18,7 @@ mod host;
 mod hub;
 mod lifecycle;
 mod lock;
+mod logins;
 mod owner;
 mod persist;
 mod plugin_state;

@@ -50,6 +50,8 @@ names! {
     PERMISSION = "permission";
     /// A person decided on a tool call and wants that to be remembered.
     PERMISSION_DECIDED = "permission_decided";
+    /// A stored login ends soon, and the plugin that made it is to get a new token.
+    CREDENTIAL_EXPIRED = "credential_expired";
     /// History is about to be compacted.
     COMPACTION_PREPARE = "compaction_prepare";
     /// History was compacted.

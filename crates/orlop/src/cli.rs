@@ -46,6 +46,16 @@ pub(crate) enum Command {
     /// What plugins offer to do: list and run.
     #[command(subcommand)]
     Action(Action),
+    /// Log in to a service of `[device_login]` by entering a code on another device.
+    Login {
+        /// The service; may be left out where there is only one.
+        name: Option<String>,
+    },
+    /// Remove a login.
+    Logout {
+        /// The service; may be left out where there is only one.
+        name: Option<String>,
+    },
     /// Which hook of which plugin did what in a request, and how long it took.
     Trace {
         /// The request; the last one if it is not said.

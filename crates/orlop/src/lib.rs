@@ -12,6 +12,7 @@ use clap::Parser;
 use orlop_app::Plugins;
 use orlop_plugins::{
     Activity, AskUser, AttachmentHints, Attachments, Compaction, CompactionActions, Delegate,
+    Activity, AskUser, AttachmentHints, Compaction, CompactionActions, Delegate, DeviceLogin,
     FileChanges, Files, Memory, MemoryActions, Mentions, PermissionActions, Permissions,
     SessionTitle, Shell, Skills, SlashCommands, SubSessions, SystemMessage, Todo, TodoReminder,
     Usage, UsageReport, UserMemory, WebFetch,
@@ -65,6 +66,7 @@ pub fn shipped_plugins() -> Plugins {
         .tool(Arc::new(WebFetch))
         .application(activity.clone())
         .application(Arc::new(CompactionActions))
+        .application(Arc::new(DeviceLogin::default()))
         .application(Arc::new(FileChanges))
         .application(Arc::new(MemoryActions))
         .application(Arc::new(PermissionActions))

@@ -9,6 +9,7 @@ use super::secrets;
 use super::tree::{Content, Node, Table, below, lay_over, set_by_flag, shortened, table_to_json};
 use orlop_core::types::nearest::hint;
 use orlop_core::{Config, Error, Map, Result, Value};
+use std::collections::BTreeSet;
 
 /// The longest chain of agents that extend each other.
 const MAX_LINEAGE: usize = 32;
@@ -53,16 +54,22 @@ impl AppConfig {
         Ok(Config::new(values))
     }
 
-    /// Whether settings of the agent hold tokens of logins, which may change at any time.
-    pub(crate) fn uses_credentials(&self, agent: &str) -> bool {
-        fn holds(node: &Node) -> bool {
+    /// The logins whose tokens settings of the agent hold. These may change at any time.
+    pub(crate) fn credentials_of(&self, agent: &str) -> BTreeSet<String> {
+        fn gather(node: &Node, names: &mut BTreeSet<String>) {
             match &node.content {
-                Content::Table(table) => table.values().any(holds),
-                Content::List(items) => items.iter().any(holds),
-                Content::Scalar(value) => value.as_str().is_some_and(placeholder::holds_credential),
+                Content::Table(table) => table.values().for_each(|node| gather(node, names)),
+                Content::List(items) => items.iter().for_each(|node| gather(node, names)),
+                Content::Scalar(value) => {
+                    names.extend(value.as_str().into_iter().flat_map(placeholder::credentials));
+                }
             }
         }
-        self.flattened(agent).is_ok_and(|flat| flat.values().any(holds))
+        let mut names = BTreeSet::new();
+        if let Ok(flat) = self.flattened(agent) {
+            flat.values().for_each(|node| gather(node, &mut names));
+        }
+        names
     }
 
     /// The settings of one agent with the table of all agents under `agents`. There, placeholders

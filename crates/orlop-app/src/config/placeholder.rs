@@ -38,11 +38,6 @@ pub(super) fn is_in(text: &str) -> bool {
     OPENINGS.iter().any(|opening| occurs(text, opening))
 }
 
-/// Whether the text holds the token of a stored login.
-pub(super) fn holds_credential(text: &str) -> bool {
-    occurs(text, OPENINGS[1])
-}
-
 fn occurs(text: &str, opening: &str) -> bool {
     text.match_indices(opening).any(|(at, _)| !text[..at].ends_with('$'))
 }
@@ -71,6 +66,20 @@ pub(super) fn variables(text: &str, lookup: &Lookup<'_, '_>) -> Vec<String> {
             found.push(name.to_owned());
         }
         Ok(value)
+    };
+    let _ = resolve(text, &recording);
+    found.into_inner()
+}
+
+/// The logins that stand in for parts of the text, whether or not they are there.
+pub(super) fn credentials(text: &str) -> Vec<String> {
+    let found = std::cell::RefCell::new(Vec::new());
+    let recording = |name: Name<'_>| {
+        if let Name::Credential(name) = name {
+            found.borrow_mut().push(name.to_owned());
+        }
+        // What is empty makes way for its default, in which there may be others.
+        Ok(Some(Cow::from("")))
     };
     let _ = resolve(text, &recording);
     found.into_inner()
@@ -182,10 +191,9 @@ mod tests {
         check("${credential:none}", expect![[r#"NoCredential("none")"#]]);
         check("${credential:old:-x}", expect![[r#"Unusable("has expired")"#]]);
         check("${credential:acme", expect![[r#"Malformed("has a placeholder without its end")"#]]);
-        assert!(
-            holds_credential("x${credential:a}") && !holds_credential("$${credential:a}${env:A}")
-        );
         assert!(is_in("${credential:a}") && is_all_of("${credential:a}"));
+        let text = "x${credential:a}${env:A:-${credential:b:-$${credential:c}}}${credential:d";
+        assert_eq!(credentials(text), ["a", "b"]);
     }
 
     #[test] // I-37

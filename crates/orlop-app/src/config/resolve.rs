@@ -71,7 +71,8 @@ pub(super) fn value_of<'a>(
 fn token(env: &RuntimeEnv, name: &str) -> Result<Option<String>, String> {
     let Some(credentials) = env.credentials() else { return Ok(None) };
     match credentials.get(name).map_err(|error| error.to_string())? {
-        Some(login) if login.is_expired() => {
+        // Where it can be renewed, that happens when a request begins.
+        Some(login) if login.is_expired() && !login.can_be_renewed() => {
             Err(format!("the login \"{}\" has expired; log in again", shortened(name)))
         }
         login => Ok(login.map(|login| login.access_token)),

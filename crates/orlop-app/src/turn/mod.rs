@@ -275,7 +275,11 @@ impl Application {
         if !persist {
             self.flow = self.flow.map(|flow| flow.aside());
         }
-        let agent = self.agent_of(&session)?;
+        let mut agent = self.agent_of(&session)?;
+        if !agent.credentials.is_empty() {
+            self.renew_logins(&agent).await?;
+            agent = self.agent_of(&session)?;
+        }
         let core = self.core_of(&agent);
         let config = self.effective(&agent, &session, &[&overrides]);
         let models = self.models_of(&config)?;

@@ -87,6 +87,7 @@ async fn look_at(app: &Application, findings: &mut Vec<Finding>) {
             Err(error) => Err(error.to_string()),
         },
     ));
+    findings.push(Finding::of("logins", logins(app).map_err(|error| error.to_string())));
     let agents = app.config().agents().into_iter().map(str::to_owned).collect::<Vec<_>>();
     for id in agents {
         let found = match app.agent(&id) {
@@ -95,6 +96,21 @@ async fn look_at(app: &Application, findings: &mut Vec<Finding>) {
         };
         findings.push(Finding::of("agent", found));
     }
+}
+
+/// The stored logins, and how long they last.
+fn logins(app: &Application) -> orlop_core::Result<String> {
+    let Some(credentials) = app.config().env().credentials() else { return Ok("none".to_owned()) };
+    let shown = credentials.load()?.into_iter().map(|(name, login)| {
+        let renewed = if login.can_be_renewed() { ", is renewed" } else { "" };
+        match &login.expires_at {
+            Some(end) if login.is_expired() => format!("{name} ended {end}{renewed}"),
+            Some(end) => format!("{name} until {end}{renewed}"),
+            None => name,
+        }
+    });
+    let shown: Vec<String> = shown.collect();
+    Ok(if shown.is_empty() { "none".to_owned() } else { shown.join("; ") })
 }
 
 /// Whether an agent's provider answers.

@@ -4,6 +4,7 @@ mod action;
 mod agent;
 mod config;
 mod doctor;
+mod login;
 mod model;
 mod question;
 mod run;
@@ -40,6 +41,8 @@ pub(crate) async fn dispatch(cli: Cli, plugins: Plugins) -> Result<ExitCode, Fai
             agent::models(find(true)?, agent, json).await
         }
         Command::Model(Model::Pull(pull)) => model::run(&find(false)?, pull).await,
+        Command::Login { name } => login::log_in(find(true)?, name).await,
+        Command::Logout { name } => login::log_out(find(true)?, name).await,
         Command::Action(command) => action::run(find(true)?, command).await,
         Command::Trace { request_id, json } => trace::run(find(true)?, request_id, json).await,
     }
