@@ -8,7 +8,7 @@ use expect_test::{Expect, expect};
 use orlop_app::*;
 use orlop_core::hooks::Handled;
 use orlop_core::*;
-use orlop_plugins::{Mentions, SlashCommands};
+use orlop_plugins::*;
 use orlop_testkit::scripted::*;
 use serde_json::json;
 use stage::*;
@@ -178,6 +178,40 @@ async fn short_names_are_there_where_their_actions_are() {
     .await;
     check(&host, "/undo", expect![[r#"200 undo_files {"session_id":"s"}"#]]).await;
     check(&host, "/undo-files", expect![[r#"200 undo_files {"session_id":"s"}"#]]).await;
+}
+
+#[tokio::test] // M-20
+async fn the_plugins_that_ship_have_short_names() {
+    let stage = stage()
+        .feature(Compaction)
+        .feature(Skills::default())
+        .application(CompactionActions)
+        .application(DeviceLogin::default())
+        .application(FileChanges)
+        .application(MemoryActions)
+        .application(PermissionActions)
+        .application(UsageReport);
+    let host = stage.open().await;
+    let help = answer(&host, "/help").await.text;
+    let listed =
+        help.lines().filter_map(|line| line.strip_prefix("- `/")?.split(['`', ' ']).next());
+    let listed: Vec<&str> = listed.collect();
+    for short in ["compact", "cost", "login", "logout", "memory", "permissions", "skills", "undo"] {
+        assert_eq!(listed.iter().filter(|name| **name == short).count(), 1, "{short}: {help}");
+    }
+    assert!(!help.contains("compact_range"), "{help}");
+    check(&host, "/compact", expect!["404 this session has not begun yet; write a message first"])
+        .await;
+    chat_to_end(&host, chat("s", "hi")).await;
+    for text in ["/cost", "/memory", "/permissions", "/permissions read_only", "/skills", "/undo"] {
+        let handled = answer(&host, text).await;
+        assert_eq!(handled.status, 200, "{text}: {}", handled.text);
+        assert!(
+            !handled.text.is_empty() && !handled.text.starts_with("```json"),
+            "{text}: {}",
+            handled.text
+        );
+    }
 }
 
 #[tokio::test] // M-20

@@ -190,13 +190,19 @@ impl Catalogue {
     }
 
     fn add_actions(&mut self, actions: &[Arc<ActionDefinition>]) {
-        let by_hand = || {
-            let all = actions.iter().filter(|action| action.trigger.is_none());
-            all.filter(|action| action.plugin.as_deref() != Some(super::NAME))
-        };
+        let mut by_hand: Vec<&ActionDefinition> = Vec::new();
+        for action in actions.iter().filter(|action| action.trigger.is_none()) {
+            let is_own = action.plugin.as_deref() == Some(super::NAME);
+            // A plugin may offer one action as two kinds; the first is the one that is run.
+            let is_same =
+                |held: &&ActionDefinition| (&held.id, &held.plugin) == (&action.id, &action.plugin);
+            if !is_own && !by_hand.iter().any(is_same) {
+                by_hand.push(action);
+            }
+        }
         let mut count: HashMap<&str, usize> = HashMap::new();
-        by_hand().for_each(|action| *count.entry(&action.id).or_default() += 1);
-        for action in by_hand() {
+        by_hand.iter().for_each(|action| *count.entry(&action.id).or_default() += 1);
+        for action in by_hand {
             let plugin = action.plugin.clone().unwrap_or_default();
             let full_name = format!("{plugin}.{}", action.id);
             // Two of one name are told apart, whichever was there first.
@@ -208,7 +214,7 @@ impl Catalogue {
                 description: plain_line(described.unwrap_or(&action.label)),
                 source: plugin,
                 full_name,
-                run: Run::Action(action.clone()),
+                run: Run::Action(Arc::new(action.clone())),
             });
         }
     }
@@ -239,9 +245,11 @@ impl Catalogue {
     /// Whether an action has a short name already.
     pub(super) fn has_short(&self, command: &Command) -> bool {
         let Run::Action(action) = &command.run else { return false };
+        let is_same =
+            |held: &ActionDefinition| (&held.id, &held.plugin) == (&action.id, &action.plugin);
         self.commands.iter().any(|held| match &held.run {
             Run::Short { bare, given, .. } => {
-                bare == action || given.as_ref().is_some_and(|(given, _)| given == action)
+                is_same(bare) || given.as_ref().is_some_and(|(given, _)| is_same(given))
             }
             _ => false,
         })
