@@ -38,6 +38,11 @@ pub(super) fn is_in(text: &str) -> bool {
     OPENINGS.iter().any(|opening| occurs(text, opening))
 }
 
+/// Whether the text holds the token of a stored login.
+pub(super) fn holds_credential(text: &str) -> bool {
+    occurs(text, OPENINGS[1])
+}
+
 fn occurs(text: &str, opening: &str) -> bool {
     text.match_indices(opening).any(|(at, _)| !text[..at].ends_with('$'))
 }
@@ -192,6 +197,9 @@ mod tests {
         check("${credential:old:-x}", expect![[r#"Unusable("has expired")"#]]);
         check("${credential:acme", expect![[r#"Malformed("has a placeholder without its end")"#]]);
         assert!(is_in("${credential:a}") && is_all_of("${credential:a}"));
+        assert!(
+            holds_credential("x${credential:a}") && !holds_credential("$${credential:a}${env:A}")
+        );
         let text = "x${credential:a}${env:A:-${credential:b:-$${credential:c}}}${credential:d";
         assert_eq!(credentials(text), ["a", "b"]);
     }

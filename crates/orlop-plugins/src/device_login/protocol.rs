@@ -146,18 +146,12 @@ impl Server {
 
     /// Sends a form with the client's own id, and reads a JSON object of a bounded size.
     async fn post(&self, url: &Url, form: &[(&str, &str)]) -> Result<Answer, Failure> {
-        let mut body = url::form_urlencoded::Serializer::new(String::new());
-        body.append_pair("client_id", &self.service.client_id);
-        if let Some(secret) = &self.service.client_secret {
-            body.append_pair("client_secret", secret);
-        }
-        body.extend_pairs(form);
         let request = self
             .client
             .post(url.clone())
             .header("content-type", "application/x-www-form-urlencoded")
             .header("accept", "application/json")
-            .body(body.finish());
+            .body(self.form(form));
         let lost = |error: reqwest::Error| {
             Failure::Lost(format!("the login server did not answer: {}", cause_of(&error)))
         };
@@ -185,6 +179,16 @@ impl Server {
                 "the login server answered with status {status}, and not with a JSON object"
             ))),
         }
+    }
+
+    /// The body of a question.
+    fn form(&self, form: &[(&str, &str)]) -> String {
+        let mut body = url::form_urlencoded::Serializer::new(String::new());
+        body.append_pair("client_id", &self.service.client_id);
+        if let Some(secret) = &self.service.client_secret {
+            body.append_pair("client_secret", secret);
+        }
+        body.extend_pairs(form).finish()
     }
 
     /// The error an answer tells of, without what was sent in it.
@@ -342,7 +346,7 @@ mod tests {
         check_offer(json!({}), expect!["ABCD-EFGH https://a.test/go None 900 5"]);
         check_offer(
             json!({ "verification_uri": null, "verification_url": "https://g.test", "verification_uri_complete": "https://g.test/?c=A" }),
-            expect![[r#"ABCD-EFGH https://g.test/ Some("https://g.test/?c=A") 900 5"#]],
+            expect![[r#"ABCD-EFGH https://g.test Some("https://g.test/?c=A") 900 5"#]],
         );
         check_offer(
             json!({ "verification_uri": "file:///etc/passwd" }),
