@@ -12,10 +12,9 @@ use clap::Parser;
 use orlop_app::Plugins;
 use orlop_plugins::{
     Activity, AskUser, AttachmentHints, Attachments, Compaction, CompactionActions, Delegate,
-    Activity, AskUser, AttachmentHints, Compaction, CompactionActions, Delegate, DeviceLogin,
-    FileChanges, Files, Memory, MemoryActions, Mentions, PermissionActions, Permissions,
-    SessionTitle, Shell, Skills, SlashCommands, SubSessions, SystemMessage, Todo, TodoReminder,
-    Usage, UsageReport, UserMemory, WebFetch,
+    DeviceLogin, FileChanges, Files, Memory, MemoryActions, Mentions, PermissionActions,
+    Permissions, SessionTitle, Shell, Skills, SlashCommands, SubSessions, SystemMessage, Todo,
+    TodoReminder, Usage, UsageReport, UserMemory, WebFetch,
 };
 use orlop_providers::anthropic::Anthropic;
 use orlop_providers::extensions::{PromptCache, Reasoning};
