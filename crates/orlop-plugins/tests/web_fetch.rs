@@ -41,6 +41,7 @@ fn pages(other: String) -> Router {
         .route("/huge", get(|| async { typed("text/plain", "x".repeat(3_000_000)) }))
         .route("/png", get(|| async { typed("image/png", vec![0_u8; 10]) }))
         .route("/gone", get(|| async { (StatusCode::NOT_FOUND, "no such page") }))
+        .route("/packed", get(|| async { ([(header::CONTENT_ENCODING, "gzip")], vec![31_u8, 139]) }))
         .route("/never", get(|| async { pending::<Response>().await }))
         .route("/agent", get(|headers: HeaderMap| async move {
             headers[header::USER_AGENT].to_str().unwrap().to_owned()
@@ -137,6 +138,12 @@ async fn limits_are_told_and_long_pages_come_in_parts() {
             <web_content>
             no such page
             </web_content>"#]],
+        ),
+        (
+            "/packed",
+            expect![
+                "http://127.0.0.1:PORT/packed is sent packed (gzip) though it was not asked for so, and cannot be read"
+            ],
         ),
         ("/never", expect!["127.0.0.1 did not answer within 1 seconds"]),
         ("/round", expect!["http://127.0.0.1:PORT/round redirects more than 5 times"]),

@@ -33,6 +33,11 @@ pub(crate) fn tell(text: &str) {
 
 /// Asks the person at the terminal, and gives the answer in lower case.
 pub(crate) async fn ask(question: String) -> String {
+    ask_line(question).await.to_lowercase()
+}
+
+/// Asks on stderr and gives the line that was typed, without the space around it.
+pub(crate) async fn ask_line(question: String) -> String {
     let answer = tokio::task::spawn_blocking(move || {
         let mut screen = std::io::stderr().lock();
         let _ = write!(screen, "{question}");
@@ -42,7 +47,7 @@ pub(crate) async fn ask(question: String) -> String {
         let _ = std::io::stdin().lock().read_line(&mut line);
         line
     });
-    answer.await.unwrap_or_default().trim().to_lowercase()
+    answer.await.unwrap_or_default().trim().to_owned()
 }
 
 /// Prints a value as JSON.

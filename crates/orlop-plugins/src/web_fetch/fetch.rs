@@ -4,7 +4,7 @@ use super::settings::Settings;
 use super::target::{self, Target};
 use futures::StreamExt;
 use orlop_core::{Error, Result};
-use reqwest::header::{ACCEPT, CONTENT_TYPE, LOCATION};
+use reqwest::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, LOCATION};
 use reqwest::{Url, redirect};
 use std::error::Error as _;
 use std::time::Duration;
@@ -103,6 +103,12 @@ async fn ask(target: &Target) -> Result<reqwest::Response> {
 
 async fn read(url: Url, response: reqwest::Response, most: usize) -> Result<Page> {
     let status = response.status().as_u16();
+    let packed = response.headers().get(CONTENT_ENCODING).and_then(|how| how.to_str().ok());
+    if let Some(how) = packed.filter(|how| !how.eq_ignore_ascii_case("identity")) {
+        return Err(Error::unavailable(format!(
+            "{url} is sent packed ({how}) though it was not asked for so, and cannot be read"
+        )));
+    }
     let content_type = response.headers().get(CONTENT_TYPE);
     let content_type = content_type.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let content_type = content_type.to_lowercase();

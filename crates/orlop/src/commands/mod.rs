@@ -5,6 +5,7 @@ mod agent;
 mod config;
 mod doctor;
 mod model;
+mod question;
 mod run;
 mod session;
 mod trace;

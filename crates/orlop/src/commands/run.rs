@@ -1,5 +1,6 @@
 //! `orlop run`: one turn. The answer goes to stdout; progress goes to stderr if people look at it.
 
+use super::question;
 use crate::cli::{Output, Run};
 use crate::exit::{FAILED, Failure, INTERRUPTED};
 use crate::interrupt::Interrupts;
@@ -9,8 +10,7 @@ use orlop_app::assets::Upload;
 use orlop_app::store::ListQuery;
 use orlop_app::ui::{plain_line, plain_text};
 use orlop_app::{
-    Application, Approval, Chat, ChatRequest, Decision, Event, EventKind, Host, Recovery, Remember,
-    RememberOffer, error_of,
+    Application, Approval, Chat, ChatRequest, Event, EventKind, Host, Recovery, error_of,
 };
 use orlop_core::{CallContext, Error, Map, Message, OUTPUT, OutputSchema, Role, Value, is_paused};
 use serde_json::json;
@@ -227,20 +227,19 @@ async fn follow(
             });
         };
         printer.print(&event)?;
-        match &event.kind {
-            EventKind::ApprovalRequested { call_id, name, reason, input, remember, .. }
-                if !cancelled && !is_settled(app, &chat.request_id).await? =>
-            {
-                tokio::select! {
-                    decision = decide(name, reason, input, remember) => {
-                        app.decide(&chat.request_id, call_id, decision).await?;
-                    }
-                    () = interrupts.next() => {
-                        cancelled = true;
-                        cancel(app, &chat.request_id, printer).await?;
-                    }
+        if let Some(asked) = question::in_event(&event)
+            && !cancelled
+            && !is_settled(app, &chat.request_id).await?
+        {
+            tokio::select! {
+                put = question::put(app, &asked) => put?,
+                () = interrupts.next() => {
+                    cancelled = true;
+                    cancel(app, &chat.request_id, printer).await?;
                 }
             }
+        }
+        match &event.kind {
             EventKind::Final { .. } => {
                 let status = chat.handled.as_ref().map_or(200, |handled| handled.status);
                 break match status {
@@ -277,48 +276,6 @@ async fn cancel(app: &Application, request_id: &str, printer: &Printer) -> Resul
 async fn is_settled(app: &Application, request_id: &str) -> Result<bool, Failure> {
     let turn = app.store().turn(app.scope(), request_id).await?;
     Ok(turn.is_some_and(|turn| turn.settled))
-}
-
-/// Asks the person at the terminal; where there is none, says no and tells so.
-async fn decide(name: &str, reason: &str, input: &Value, remember: &[RememberOffer]) -> Decision {
-    if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
-        output::tell(&format!(
-            "orlop: {} was not run, because nobody can be asked ({}); --yes runs what would ask",
-            plain_line(name),
-            plain_line(reason)
-        ));
-        let reason = "it needs the approval of a person, and none can be asked".to_owned();
-        return Decision {
-            reason: Some(reason),
-            by: "command line".to_owned(),
-            ..Decision::default()
-        };
-    }
-    let shown = input.to_string();
-    let mut question =
-        format!("{} ({})\n{}\n", plain_line(reason), plain_line(name), plain_line(&shown));
-    let rules = |scope: Remember| {
-        let offered = remember.iter().filter(|offer| offer.scope == scope);
-        offered.map(|offer| plain_line(&offer.rule)).collect::<Vec<_>>().join(", ")
-    };
-    let (session, always) = (rules(Remember::Session), rules(Remember::Always));
-    let mut choices = "y/N".to_owned();
-    if !session.is_empty() {
-        question.push_str(&format!("s: also allow {session} in this session\n"));
-        choices.push_str("/s");
-    }
-    if !always.is_empty() {
-        question.push_str(&format!("a: always allow {always}\n"));
-        choices.push_str("/a");
-    }
-    question.push_str(&format!("Run it? [{choices}] "));
-    let (allow, remember) = match output::ask(question).await.as_str() {
-        "y" | "yes" => (true, None),
-        "s" | "session" if !session.is_empty() => (true, Some(Remember::Session)),
-        "a" | "always" if !always.is_empty() => (true, Some(Remember::Always)),
-        _ => (false, None),
-    };
-    Decision { allow, remember, by: "user".to_owned(), ..Decision::default() }
 }
 
 /// Puts events on the screen, or into a pipe.
@@ -414,6 +371,14 @@ impl Printer {
                 self.close_line()?;
                 let text = if preview.is_empty() { name } else { preview };
                 self.note(&format!("· {}", plain_line(text)));
+            }
+            EventKind::ToolPartial { .. } => {
+                if let Some(EventKind::ToolCall { name, preview, .. }) =
+                    event.passed_on().map(|inner| inner.kind)
+                {
+                    let text = if preview.is_empty() { name } else { preview };
+                    self.note(&format!("  · {}", plain_line(&text)));
+                }
             }
             EventKind::ToolResult { message, .. }
                 if message.metadata().contains_key("tool_error") =>
