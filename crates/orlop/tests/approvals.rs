@@ -56,7 +56,7 @@ async fn place(name: &str) -> Place {
             _ if last["content"] == "go" => Reply::tool_call("c1", "rm", "{\"of\":\"x\"}").any(),
             _ if last["content"] == "ask" => {
                 let question = json!({"question": "Which port?", "options": ["80", "443"]});
-                Reply::tool_call("c1", "ask_user", &question.to_string()).any()
+                Reply::tool_call("c1", "ask_user", question.to_string()).any()
             }
             _ => Reply::text(["hello"]).any(),
         }
