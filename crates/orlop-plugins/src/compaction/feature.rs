@@ -94,6 +94,9 @@ impl Feature for Compaction {
             let message = "compaction is switched off for this agent; set compaction.enabled";
             return Answer::ok(ActionResult::error("disabled", message));
         }
+        if automatic && !is_full(input, &settings, cx) {
+            return Answer::ok(noop("there is room"));
+        }
         Answer::later(async move {
             let job = Job::new(input, &settings, cx);
             let range = match automatic {
@@ -109,6 +112,18 @@ impl Feature for Compaction {
             }
         })
     }
+}
+
+/// Whether there is a reason to compact: too much of the context window is taken, or the model
+/// server said so.
+fn is_full(input: &ActionInput, settings: &Settings, cx: &Context) -> bool {
+    if cx.lifecycle() == Some(lifecycle::CONTEXT_OVERFLOW) {
+        return true;
+    }
+    cx.context_window().is_some_and(|window| {
+        let limit = (window as f64 * settings.at) as u64;
+        tokens(&input.session, &input.native_messages) >= limit
+    })
 }
 
 fn noop(message: impl Into<String>) -> ActionResult {
@@ -150,21 +165,11 @@ impl<'a> Job<'a> {
         Borders::new(&self.messages, len)
     }
 
-    /// What to replace without being told: at `model_request` nothing as long as there is room.
+    /// What to replace without being told: everything but the newest, if that is worth it.
     fn automatic_range(&self) -> Option<Range<usize>> {
-        let window = self.cx.context_window();
-        let is_overflow = self.cx.lifecycle() == Some(lifecycle::CONTEXT_OVERFLOW);
-        let used = || tokens(&self.input.native_messages, &self.messages);
-        let size = match (window, is_overflow) {
-            (Some(window), true) => window,
-            // What was too long is the only measure there is.
-            (None, true) => used(),
-            (Some(window), false) => {
-                let limit = (window as f64 * self.settings.at) as u64;
-                (used() >= limit).then_some(window)?
-            }
-            (None, false) => return None,
-        };
+        // What was too long is the only measure where the window is not known.
+        let size = self.cx.context_window();
+        let size = size.unwrap_or_else(|| tokens(&self.input.session, &self.input.native_messages));
         let keep = (size as f64 * self.settings.keep) as u64;
         let range = self.borders().but_the_newest(keep);
         let worth: u64 = self.replaced(&range).iter().map(|message| estimate(message)).sum();

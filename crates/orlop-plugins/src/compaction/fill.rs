@@ -2,7 +2,7 @@
 //! estimate of what came after.
 
 use super::NAME;
-use orlop_core::{Message, NativeItem, Seq, Value};
+use orlop_core::{Message, NativeItem, Seq, Session, Value};
 
 /// How many bytes of text make a token, roughly.
 const BYTES: u64 = 4;
@@ -29,24 +29,34 @@ pub(super) fn estimate(message: &Message) -> u64 {
     FRAME + content + calls + parts
 }
 
-/// The tokens of a conversation.
-pub(super) fn tokens(native: &Seq<NativeItem>, messages: &[Message]) -> u64 {
-    match counted(native) {
+/// The tokens of a session with this native history. Where the model server counts, that takes no
+/// longer for a long one than for a short one.
+pub(super) fn tokens(session: &Session, native: &Seq<NativeItem>) -> u64 {
+    let is_compacted = session.metadata().contains_key("compaction_count");
+    of_messages(session.messages().iter(), native, is_compacted)
+}
+
+fn of_messages<'a>(
+    messages: impl DoubleEndedIterator<Item = &'a Message>,
+    native: &Seq<NativeItem>,
+    is_compacted: bool,
+) -> u64 {
+    match counted(native, is_compacted) {
         Some((place, tokens)) => {
             let is_newer = |message: &&Message| {
                 let places = message.native_indices().positions().unwrap_or_default();
                 places.iter().min().is_some_and(|first| *first > place)
             };
-            let newer: u64 = messages.iter().rev().take_while(is_newer).map(estimate).sum();
+            let newer: u64 = messages.rev().take_while(is_newer).map(estimate).sum();
             tokens + newer
         }
-        None => messages.iter().map(estimate).sum(),
+        None => messages.map(estimate).sum(),
     }
 }
 
 /// The newest count of the model server that is about this history: its place, and the tokens up to
 /// there. What was counted before a compaction counts what is gone.
-fn counted(native: &Seq<NativeItem>) -> Option<(usize, u64)> {
+fn counted(native: &Seq<NativeItem>, is_compacted: bool) -> Option<(usize, u64)> {
     let (place, usage) = native
         .iter()
         .enumerate()
@@ -54,11 +64,12 @@ fn counted(native: &Seq<NativeItem>) -> Option<(usize, u64)> {
         .find_map(|(place, item)| Some((place, item.metadata().get("usage")?.as_object()?)))?;
     let count = |key: &str| usage.get(key).and_then(Value::as_u64);
     let tokens = count("input_tokens")? + count("output_tokens").unwrap_or(0);
-    let snapshot = native.iter().enumerate().rev().find_map(|(place, item)| {
+    let kept_to = |(place, item): (usize, &NativeItem)| {
         let kept = item.metadata().get(NAME)?.get("kept")?.as_u64()?;
         Some(place as u64 + kept)
-    });
-    let is_gone = snapshot.is_some_and(|kept_to| place as u64 <= kept_to);
+    };
+    let is_gone = is_compacted
+        && native.iter().enumerate().rev().find_map(kept_to).is_some_and(|to| place as u64 <= to);
     (!is_gone).then_some((place, tokens))
 }
 
@@ -78,7 +89,7 @@ mod tests {
         let messages: Vec<Message> = (0..items.len())
             .map(|at| Message::user("12345678").with_native_indices(NativeIndices::new([at])))
             .collect();
-        assert_eq!(tokens(&Seq::from(items), &messages), expected);
+        assert_eq!(of_messages(messages.iter(), &Seq::from(items), true), expected);
     }
 
     #[test]
