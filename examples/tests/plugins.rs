@@ -6,7 +6,9 @@ use orlop_app::config::{AppConfig, RuntimeEnv, Vars};
 use orlop_app::store::ListQuery;
 use orlop_app::*;
 use orlop_core::*;
-use orlop_examples::plugins::{BackgroundJob, Bookkeeping, LastWords, SessionDefaults};
+use orlop_examples::plugins::{
+    BackgroundJob, Bookkeeping, LastWords, SessionDefaults, SummarizeRange,
+};
 use orlop_store::SqliteStore;
 use orlop_testkit::scripted::*;
 use serde_json::json;
@@ -210,4 +212,32 @@ fn the_guide_for_authors_has_an_example_of_each_kind() {
         let of_kind = blocks.iter().filter(|block| block.contains(&example));
         assert_eq!(of_kind.count(), 1, "{kind}");
     }
+}
+
+#[tokio::test] // M-17
+async fn a_feature_sums_messages_up_and_leaves_them_as_they_are() {
+    let scene = Scene::with(|plugins| plugins.feature(Arc::new(SummarizeRange)), "").await;
+    scene.create("s", json!({})).await;
+    scene.ask("s", Ok("hello")).await;
+    scene.ask("s", Ok("again")).await;
+    let call = ActionCall::new("summarize_range", "summarize_range").param("end", 2);
+    scene.model.reply(ScriptedReply::text(&["a greeting"]));
+    let result = scene.app.execute_action(call.clone(), Some("s")).await.unwrap();
+    assert_eq!(result["display"]["body"], "a greeting");
+    assert!(scene.model.last_request().ends_with(":\nuser: hi\nassistant: hello"));
+    assert_eq!(scene.metadata("s", "last_summary").await, "a greeting");
+    assert_eq!(texts(&scene.app.session("s").await.unwrap().session), "hi|hello|hi|again");
+    // The model says nothing more: the failure is told, and nothing changes.
+    let failed = scene.app.execute_action(call.clone(), Some("s")).await.unwrap();
+    assert_eq!(failed["error"]["type"], "provider");
+    assert_eq!(scene.metadata("s", "last_summary").await, "a greeting");
+    let none = scene.app.execute_action(call.param("start", 2), Some("s")).await.unwrap();
+    assert_eq!(none["status"], "noop");
+    let button = &scene.app.ui_schema("a", Some("s")).await.unwrap()[0];
+    assert_eq!(
+        (button["ui_type"].clone(), button["action_id"].clone()),
+        (json!("session_action"), json!("summarize_range"))
+    );
+    let (core, config) = scene.app.agent("a").unwrap();
+    assert_eq!(core.tags_for(&config).await.unwrap(), ["summarize_range_capable"]);
 }
