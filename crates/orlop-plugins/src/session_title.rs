@@ -103,12 +103,14 @@ fn has_title(loaded: &Loaded) -> bool {
     loaded.session.metadata().get("title").is_some_and(|title| !title.is_null())
 }
 
+/// Sessions of people, not those of tasks that an agent gave to another.
 fn wants_one(loaded: &Loaded) -> bool {
     let enabled = loaded.config.get(NAME).and_then(|section| section.get("enabled"));
     let messages = loaded.session.messages().iter();
     let asked = messages.filter(|message| message.role() == Role::User).count();
     enabled.and_then(Value::as_bool) != Some(false)
         && !has_title(loaded)
+        && !loaded.session.metadata().contains_key("parent_session_id")
         && (1..=TRIES).contains(&asked)
 }
 

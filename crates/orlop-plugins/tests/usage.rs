@@ -221,3 +221,29 @@ async fn what_a_turn_cost_stands_in_its_final_event_where_prices_are_known() {
     assert_eq!(core.context_window(&config), Some(400_000));
     assert_eq!(core.cost(&config, "nobody-knows", usage.as_object().unwrap()), None);
 }
+
+#[tokio::test]
+async fn a_task_that_was_given_away_counts_to_who_gave_it() {
+    let stage = stage(vec![took("a", 100, 0), took("b", 900, 0)])
+        .settings("usage.max_tokens_per_session = 1000");
+    let app = stage.start().await;
+    events_of(&app, ask("s", "one")).await;
+    let parent = json!({ "parent_session_id": "s", "parent_request_id": "r" });
+    let metadata = parent.as_object().cloned().unwrap();
+    let new = NewSession { id: Some("task".to_owned()), metadata, ..Default::default() };
+    events_of(&app, Request { session: Target::StoredOrNew(new), ..ask("task", "two") }).await;
+    let usage = shown(&app, Some("s")).await["usage"]["session"].clone();
+    assert_eq!(
+        (usage["total"]["input_tokens"].clone(), usage["turn"]["request"].clone()),
+        (json!(1_000), json!("r"))
+    );
+    for session in ["s", "task"] {
+        let said = end(&app, session).await;
+        assert!(said.starts_with("this session took 1,000 tokens"), "{said}");
+    }
+    assert_eq!(
+        shown(&app, None).await["usage"]["today"]["total"]["input_tokens"],
+        1_000,
+        "once a day"
+    );
+}

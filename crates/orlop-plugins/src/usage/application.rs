@@ -46,9 +46,7 @@ impl ApplicationPlugin for UsageReport {
         Answer::later(async move {
             let app = Application::of(cx)?;
             if input.action_id == CHECK {
-                let told = |key: &str| cx.get(key).and_then(Value::as_str);
-                let request = told("requested_in").or_else(|| told("request_id"));
-                check(&app, request, cx).await?;
+                check(&app, cx).await?;
                 return Ok(ActionResult::unchanged());
             }
             show(&app, input.params.get("session_id").and_then(Value::as_str)).await

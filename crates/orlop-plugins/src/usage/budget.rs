@@ -1,7 +1,7 @@
 //! Budgets: whether a request may ask the model once more.
 
 use super::NAME;
-use super::ledger::{days, of_session, today};
+use super::ledger::{accounts, days, of_session, today};
 use super::report::{dollars, grouped};
 use super::tally::{Tally, cost};
 use orlop_app::Application;
@@ -15,18 +15,19 @@ const SCOPES: [(&str, &str, &str); 3] = [
 ];
 
 /// Fails if a budget is used up, or cannot be kept.
-pub(super) async fn check(app: &Application, request: Option<&str>, cx: &Context) -> Result<()> {
+pub(super) async fn check(app: &Application, cx: &Context) -> Result<()> {
     let section = match cx.config().get(NAME).and_then(Value::as_object) {
         Some(section) if section.keys().any(|key| key.starts_with("max_")) => section,
         _ => return Ok(()),
     };
     is_priced(section, cx)?;
-    let session = match cx.session() {
-        Some(session) => of_session(app, session.id()).await?,
-        None => Default::default(),
-    };
-    let took = [session.of_turn(request), session.total, days(app).await?.on(&today())];
-    SCOPES.iter().zip(took).try_for_each(|(scope, took)| within(section, scope, &took))
+    let [turn, session, day] = &SCOPES;
+    for account in accounts(cx) {
+        let held = of_session(app, &account.session).await?;
+        within(section, turn, &held.of_turn(account.request.as_deref()))?;
+        within(section, session, &held.total)?;
+    }
+    within(section, day, &days(app).await?.on(&today()))
 }
 
 fn within(section: &Map, scope: &(&str, &str, &str), took: &Tally) -> Result<()> {

@@ -18,11 +18,34 @@ const TRIES: u32 = 20;
 
 pub(super) type Named = BTreeMap<String, Tally>;
 
+/// A session and its request that a call is counted to.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Account {
+    pub(super) session: String,
+    pub(super) request: Option<String>,
+}
+
+/// Those of the call or the lifecycle that a hook runs in: its session, and the one that gave it
+/// its task.
+pub(super) fn accounts(cx: &Context) -> Vec<Account> {
+    let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
+    let told = |key: &str| text(cx.get(key));
+    let session = cx.session();
+    let request = told("requested_in")
+        .or_else(|| cx.request_id().map(str::to_owned))
+        .or_else(|| told("request_id"));
+    let own = told("requested_for").or_else(|| session.map(|it| it.id().to_owned()));
+    let of = |key: &str| text(session.and_then(|session| session.metadata().get(key)));
+    let own = own.map(|session| Account { session, request });
+    let parent = of("parent_session_id")
+        .map(|session| Account { session, request: of("parent_request_id") });
+    own.into_iter().chain(parent).collect()
+}
+
 /// One model call: who made it and for what.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Call {
-    pub(super) session: Option<String>,
-    pub(super) request: Option<String>,
+    pub(super) accounts: Vec<Account>,
     pub(super) agent: String,
     pub(super) model: String,
     /// The plugin that made it of its own accord.
@@ -33,15 +56,12 @@ pub(super) struct Call {
 impl Call {
     /// The call that a hook runs in.
     pub(super) fn of(cx: &Context, model: &str, took: Tally) -> Self {
-        let told = |key: &str| cx.get(key).and_then(Value::as_str).map(str::to_owned);
-        let session = cx.session();
-        let agent = session.and_then(|session| session.agent_id());
+        let agent = cx.session().and_then(|session| session.agent_id());
         Self {
-            session: told("requested_for").or_else(|| session.map(|it| it.id().to_owned())),
-            request: told("requested_in").or_else(|| cx.request_id().map(str::to_owned)),
+            accounts: accounts(cx),
             agent: agent.unwrap_or("default").to_owned(),
             model: model.to_owned(),
-            plugin: told("requested_by"),
+            plugin: cx.get("requested_by").and_then(Value::as_str).map(str::to_owned),
             took,
         }
     }
@@ -105,12 +125,12 @@ impl Days {
 }
 
 impl OfSession {
-    fn count(&mut self, call: &Call) {
+    fn count(&mut self, call: &Call, request: Option<&String>) {
         self.total.add(&call.took);
         if let Some(plugin) = &call.plugin {
             add_named(&mut self.plugins, plugin, &call.took);
         }
-        if let Some(request) = &call.request {
+        if let Some(request) = request {
             if self.turn.request != *request {
                 self.turn = Turn { request: request.clone(), total: Tally::default() };
             }
@@ -145,7 +165,14 @@ pub(super) async fn record(app: &Application, call: &Call) -> Result<()> {
         Ok(())
     })
     .await?;
-    let Some(session) = &call.session else { return Ok(()) };
+    for account in &call.accounts {
+        record_with(app, account, call).await?;
+    }
+    Ok(())
+}
+
+async fn record_with(app: &Application, account: &Account, call: &Call) -> Result<()> {
+    let Account { session, request } = account;
     if app.store().head(app.scope(), session).await?.is_none() {
         return Ok(());
     }
@@ -154,7 +181,7 @@ pub(super) async fn record(app: &Application, call: &Call) -> Result<()> {
         let (mut of_session, version) = held.map_or_else(Default::default, |held| {
             (OfSession::deserialize(&held.value).unwrap_or_default(), held.version)
         });
-        of_session.count(call);
+        of_session.count(call, request.as_ref());
         match app.set_plugin_state(session, NAME, version, Some(json(&of_session)?)).await {
             Err(error) if error.class() == ErrorClass::Conflict => {}
             written => return written.map(drop),
@@ -210,11 +237,13 @@ mod tests {
     #[test]
     fn a_turn_begins_at_nothing() {
         let mut session = OfSession::default();
-        let of = |request: &str| Call { request: Some(request.to_owned()), ..call("a") };
-        session.count(&of("r"));
-        session.count(&of("r"));
+        let count = |session: &mut OfSession, request: &str| {
+            session.count(&call("a"), Some(&request.to_owned()));
+        };
+        count(&mut session, "r");
+        count(&mut session, "r");
         assert_eq!(session.of_turn(Some("r")).tokens(), 20);
-        session.count(&of("s"));
+        count(&mut session, "s");
         assert_eq!(session.of_turn(Some("s")).tokens(), 10);
         assert_eq!(session.of_turn(Some("r")).tokens(), 0);
         assert_eq!((session.of_turn(None).tokens(), session.total.tokens()), (0, 30));
