@@ -167,8 +167,8 @@ fn unjudged(config: &Config) -> Cow<'_, Config> {
 }
 
 fn answer(messages: &[Message]) -> String {
-    let texts = messages.iter().filter(|message| message.role() == Role::Assistant);
-    texts.last().map(|message| message.text().to_owned()).unwrap_or_default()
+    let said = messages.iter().rfind(|message| message.role() == Role::Assistant);
+    said.map(|message| message.text().to_owned()).unwrap_or_default()
 }
 
 /// The snapshot without what models like to put around it.
