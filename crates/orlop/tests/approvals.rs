@@ -56,7 +56,7 @@ async fn place(name: &str) -> Place {
             _ if last["content"] == "go" => Reply::tool_call("c1", "rm", "{\"of\":\"x\"}").any(),
             _ if last["content"] == "ask" => {
                 let question = json!({"question": "Which port?", "options": ["80", "443"]});
-                Reply::tool_call("c1", "ask_user", &question.to_string()).any()
+                Reply::tool_call("c1", "ask_user", question.to_string()).any()
             }
             _ => Reply::text(["hello"]).any(),
         }
@@ -164,6 +164,54 @@ async fn at_a_terminal_a_person_is_asked() {
         finish(in_pipes(&place, &["run", "--session", "other", "go"]).spawn().unwrap()).await;
     assert!(again.code == Some(0) && again.err.is_empty(), "{again:?}");
     assert!(tool_result(&place, "other").await.contains("removed"));
+}
+
+#[tokio::test]
+async fn a_question_is_answered_at_a_terminal_and_by_nobody_else() {
+    let place = place("question-terminal").await;
+    for (flag, told) in [(None, 1), (Some("--yes"), 0), (Some("--deny"), 0)] {
+        let session = flag.unwrap_or("none").trim_start_matches('-');
+        let mut arguments = vec!["run", "--session", session, "ask"];
+        arguments.extend(flag);
+        let done = finish(in_pipes(&place, &arguments).spawn().unwrap()).await;
+        assert!(done.code == Some(0) && done.out.ends_with("end\n"), "{done:?}");
+        assert_eq!(done.err.lines().count(), told, "{done:?}");
+        let result = tool_result(&place, session).await;
+        assert!(result.contains("nobody is there to answer"), "{flag:?}: {result}");
+    }
+    if std::process::Command::new("script").arg("--version").output().is_err() {
+        let why = "`script` of util-linux is not installed";
+        return orlop_testkit::skip("questions at a terminal", why);
+    }
+    for (session, answer, expected) in [
+        ("choice", "2\n", "The user answered: 443"),
+        ("words", "any port\n", "The user answered: any port"),
+        ("nothing", "\n", "the user does not want to answer"),
+    ] {
+        let mut command = place.program("script");
+        command.args(["-qec", &command_line(), "/dev/null"]).stdin(Stdio::piped());
+        command.env(ARGUMENTS, format!("run\n--session\n{session}\nask"));
+        let mut child = command.spawn().unwrap();
+        let mut input = child.stdin.take().unwrap();
+        let mut out = child.stdout.take().unwrap();
+        let mut seen = String::new();
+        let talking = async {
+            let mut bytes = [0; 1024];
+            while !seen.contains("> ") {
+                let count = out.read(&mut bytes).await.unwrap();
+                assert!(count > 0, "it ended: {seen:?}");
+                seen.push_str(&String::from_utf8_lossy(&bytes[..count]));
+            }
+            input.write_all(answer.as_bytes()).await.unwrap();
+            out.read_to_string(&mut seen).await.unwrap();
+            child.wait().await.unwrap().code()
+        };
+        let ended = tokio::time::timeout(BOUND, talking).await.expect("it did not end");
+        assert_eq!(ended, Some(0), "{session}: {seen:?}");
+        assert!(seen.contains("Which port?") && seen.contains("2. 443"), "{seen:?}");
+        let result = tool_result(&place, session).await;
+        assert!(result.contains(expected), "{session}: {result}");
+    }
 }
 
 #[tokio::test]

@@ -64,8 +64,9 @@ impl Feature for SummarizeRange {
             let start = place("start").unwrap_or(0);
             let end = place("end").unwrap_or(usize::MAX);
             let chosen = input.session.messages().iter().take(end).skip(start);
-            let lines: Vec<String> =
-                chosen.map(|message| format!("{}: {}", message.role(), message.text())).collect();
+            let lines: Vec<String> = chosen
+                .map(|message| format!("{}: {}", message.role().as_str(), message.text()))
+                .collect();
             if lines.is_empty() {
                 return ActionResult::from_json(json!({ "status": "noop" }));
             }

@@ -50,7 +50,7 @@ impl Call {
     /// The real path of what is to be read. Whether the user has to agree is for the permissions to
     /// say; what the sandbox hides, and what the kernel makes up, is refused here.
     pub(super) fn path(&self, path: &str) -> Result<PathBuf> {
-        let real = self.resolved(path)?;
+        let real = self.workspace.resolve(path)?;
         let made_up = ["/proc", "/sys", "/dev"].iter().any(|folder| real.starts_with(folder));
         if self.workspace.contains(&real) && self.sandbox.may_read(&real) {
             return Ok(real);
@@ -66,7 +66,7 @@ impl Call {
 
     /// The real path of what is to be changed, inside of the folders that may be.
     pub(super) fn path_to_change(&self, path: &str) -> Result<PathBuf> {
-        let real = self.resolved(path)?;
+        let real = self.workspace.resolve(path)?;
         let inside = self.sandbox.writable().iter().any(|folder| real.starts_with(folder));
         if inside && self.sandbox.may_write(&real) {
             return Ok(real);
@@ -78,10 +78,6 @@ impl Call {
             super::place::shown(&real),
             folders.join(", ")
         )))
-    }
-
-    fn resolved(&self, path: &str) -> Result<PathBuf> {
-        self.workspace.resolve(path.strip_prefix("file://").unwrap_or(path))
     }
 
     /// A real path as it is told to the model.

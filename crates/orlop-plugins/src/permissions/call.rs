@@ -146,5 +146,7 @@ fn patched(patch: &str) -> Vec<String> {
         let inner = path.strip_prefix("a/").or_else(|| path.strip_prefix("b/"));
         paths.extend(inner.map(str::to_owned));
     }
+    // And exactly those that the tool would take it to name.
+    paths.extend(crate::files::patch_paths(patch));
     paths
 }

@@ -184,6 +184,9 @@ async fn links_lead_nowhere_outside() {
             assert!(said.contains("must not be read by tools"), "{tool} {path}: {said}");
         }
     }
+    // What the permissions judge is what is opened: an address is a name like any other.
+    let said = room.call("read_file", json!({ "path": "file:///etc/hostname" })).await;
+    assert!(said.contains("work/file: does not exist"), "{said}");
     let found = room.call("search_files", json!({ "pattern": "secret|root" })).await;
     expect![[r#"
         nothing matches

@@ -16,7 +16,6 @@ const MAX_FILES: usize = 500;
 
 #[derive(Deserialize)]
 pub(super) struct Arguments {
-    #[serde(alias = "input")]
     patch: String,
 }
 
