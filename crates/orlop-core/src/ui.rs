@@ -3,7 +3,10 @@
 use crate::config::Config;
 use crate::context::{CallContext, Context};
 use crate::core::Core;
-use crate::hooks::{ApplyCompletionInput, CompletionsInput, ConfigInput, Hook, UiInput};
+use crate::hooks::{
+    ApplyCompletionInput, AttachmentPartsInput, CompletionsInput, ConfigInput, FileInfo, Hook,
+    UiInput,
+};
 use orlop_types::{ActionOwner, Map, Result, Value};
 use std::sync::Arc;
 
@@ -147,6 +150,29 @@ impl Core {
             }
         }
         Ok(String::new())
+    }
+
+    /// What a message carries of a file: the parts of the first feature active for `config` that
+    /// has some; none if no feature does. A feature that fails has none.
+    pub async fn attachment_parts(
+        &self,
+        config: &Config,
+        file: FileInfo,
+        context: &CallContext,
+    ) -> Result<Vec<Map>> {
+        let resolution = self.resolve(config).await?;
+        let cx = self.context(&resolution, config, context);
+        let input = AttachmentPartsInput { config: config.clone(), file };
+        for feature in &resolution.features {
+            let parts = self
+                .runner
+                .call(feature, Hook::AttachmentParts, |p| p.attachment_parts(&input, &cx))
+                .await?;
+            if !parts.is_empty() {
+                return Ok(parts);
+            }
+        }
+        Ok(Vec::new())
     }
 
     /// The templates of the features active for `config`.

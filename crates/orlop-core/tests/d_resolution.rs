@@ -318,7 +318,8 @@ async fn a_disabled_plugin_takes_no_part() {
     }
     let feature = told!(ScriptedFeature, "f", [
         init get_ui_elements to_native_messages from_native_messages initialize_request finalize
-        get_actions execute_action filter_tools get_template get_completions apply_completion
+        get_actions execute_action filter_tools attachment_parts get_template get_completions
+        apply_completion
     ]);
     let extension = told!(ScriptedExtension, "e", [
         init get_ui_elements to_native_messages from_native_messages initialize_request finalize

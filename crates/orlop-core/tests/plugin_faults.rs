@@ -180,6 +180,7 @@ impl Feature for Faulty {
         }
         execute_action(input: ActionInput) FeatureExecuteAction -> ActionResult { Default::default() }
         filter_tools(input: ToolPolicyInput) FilterTools -> Option<Vec<ToolDescriptor>> { None }
+        attachment_parts(input: AttachmentPartsInput) AttachmentParts -> Vec<Map> { vec![Map::new()] }
         get_template(input: ConfigInput) GetTemplate -> String { "template".into() }
         get_completions(input: CompletionsInput) GetCompletions -> Vec<Value> { vec![json!({})] }
         apply_completion(input: ApplyCompletionInput) ApplyCompletion -> String { "snippet".into() }
@@ -252,6 +253,10 @@ async fn provoke(core: &Core, hook: Hook) -> Result<String> {
     match hook {
         Hook::GetUiElements => count(core.ui_schema(&config).await?.len()),
         Hook::GetModels => count(core.models_for(&config).await?.len()),
+        Hook::AttachmentParts => {
+            let file = FileInfo::default();
+            count(core.attachment_parts(&config, file, &context).await?.len())
+        }
         Hook::GetTemplate => count(core.templates(&config).await?.len()),
         Hook::GetCompletions => count(core.completions(&config, "").await?.len()),
         Hook::ApplyCompletion => core.apply_completion(&config, "", Map::new()).await,

@@ -129,6 +129,34 @@ async fn a_name_with_a_line_end_is_not_offered_and_does_no_harm() {
 }
 
 #[tokio::test]
+async fn a_mention_that_is_sent_as_it_is_brings_the_file_along() {
+    let stage = Stage::says(&["ok", "ok"])
+        .host(Mentions::default())
+        .file("src/main.rs", "fn main() {}\n")
+        .file("my notes.md", "Tides.")
+        .file("../secret.txt", "do not tell");
+    let host = stage.open().await;
+    let text = "explain @src/main.rs, @\"my notes.md\", @none and @../secret.txt";
+    stage::chat_to_end(&host, stage::chat("s", text)).await;
+    expect![[r#"
+        File src/main.rs:
+        ```rs
+        fn main() {}
+        ```
+
+
+        File my notes.md:
+        ```md
+        Tides.
+        ```
+        |explain @src/main.rs, @"my notes.md", @none and @../secret.txt"#]]
+    .assert_eq(&stage.model.last_request());
+    // It is part of that request, and of no other.
+    stage::chat_to_end(&host, stage::chat("s", "thanks")).await;
+    assert!(!stage.model.last_request().contains("fn main"));
+}
+
+#[tokio::test]
 async fn actions_for_people_are_commands() {
     let activity = Activity::default();
     let stage = with_mentions().feature(SystemMessage::default()).application(activity);

@@ -11,10 +11,10 @@ mod workplace;
 use clap::Parser;
 use orlop_app::Plugins;
 use orlop_plugins::{
-    Activity, AskUser, AttachmentHints, Compaction, CompactionActions, Delegate, FileChanges,
-    Files, Memory, MemoryActions, Mentions, PermissionActions, Permissions, SessionTitle, Shell,
-    Skills, SlashCommands, SubSessions, SystemMessage, Todo, TodoReminder, Usage, UsageReport,
-    UserMemory, WebFetch,
+    Activity, AskUser, AttachmentHints, Attachments, Compaction, CompactionActions, Delegate,
+    FileChanges, Files, Memory, MemoryActions, Mentions, PermissionActions, Permissions,
+    SessionTitle, Shell, Skills, SlashCommands, SubSessions, SystemMessage, Todo, TodoReminder,
+    Usage, UsageReport, UserMemory, WebFetch,
 };
 use orlop_providers::anthropic::Anthropic;
 use orlop_providers::extensions::{PromptCache, Reasoning};
@@ -32,6 +32,7 @@ use std::sync::Arc;
 pub fn shipped_plugins() -> Plugins {
     let http = HttpClient::new(HttpSettings::default());
     let activity = Arc::new(Activity::default());
+    let mentions = Arc::new(Mentions::default());
     let skills = Arc::new(Skills::default());
     let shell = Shell::default();
     let plugins = Plugins::new()
@@ -47,8 +48,9 @@ pub fn shipped_plugins() -> Plugins {
         .provider(Arc::new(Gemini::new(http.clone())), vec![Arc::new(Reasoning)])
         .provider(Arc::new(Ollama::new(http)), vec![Arc::new(Reasoning)])
         .provider(Arc::new(Scripted::default()), vec![Arc::new(Reasoning)])
+        .feature(Arc::new(Attachments))
         .feature(Arc::new(Compaction))
-        .feature(Arc::new(Mentions::default()))
+        .feature(mentions.clone())
         .feature(Arc::new(Permissions))
         .feature(skills.clone())
         .feature(Arc::new(SystemMessage::default()))
@@ -72,6 +74,7 @@ pub fn shipped_plugins() -> Plugins {
         .application(Arc::new(UsageReport))
         .host(activity)
         .host(Arc::new(AttachmentHints))
+        .host(mentions)
         .host(Arc::new(SessionTitle::default()))
         .host(Arc::new(SlashCommands))
         .host(Arc::new(TodoReminder))

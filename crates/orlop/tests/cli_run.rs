@@ -218,8 +218,9 @@ async fn files_are_attached() {
     assert!(hints.contains("- notes.txt (text/plain, 17 bytes): text;"), "{hints}");
     let parts = asked["messages"][1]["content"].as_array().unwrap();
     assert_eq!(parts[0], json!({ "type": "text", "text": "what?" }));
-    assert_eq!(parts[1]["text"], "File notes.txt:\nremember the milk");
-    let url = parts[2]["image_url"]["url"].as_str().unwrap();
+    assert_eq!(parts[1]["text"], "File notes.txt:\n```txt\nremember the milk\n```");
+    assert_eq!(parts[2]["text"], "Picture dot.png:");
+    let url = parts[3]["image_url"]["url"].as_str().unwrap();
     assert!(url.starts_with("data:image/png;base64,iVBOR"), "{url}");
     // A file says enough.
     place.run(&["run", "--attach", text]).await.ok();

@@ -1,10 +1,11 @@
-//! Files that come with a request: what handlers are told of them, and what the model gets.
+//! Files that come with a request: what handlers are told of them, and what the model gets unless a
+//! feature knows better.
 
 use crate::application::Application;
 use crate::store::AssetRecord;
 use base64::Engine;
-use orlop_core::hooks::FileInfo;
-use orlop_core::{Error, Map, Result, Value};
+use orlop_core::hooks::{FileInfo, RequestInfo};
+use orlop_core::{Error, Map, Result, Session, TriggerSource, Value};
 use serde_json::json;
 
 /// How much text of a file goes into a message, in bytes.
@@ -14,7 +15,7 @@ const MAX_TEXT: u64 = 256 * 1024;
 pub(super) struct File {
     pub(super) info: FileInfo,
     /// What the message carries of it.
-    pub(super) part: Map,
+    pub(super) parts: Vec<Map>,
 }
 
 impl Application {
@@ -27,11 +28,38 @@ impl Application {
                 Some(assets) => assets.path(&self.scope, id)?.display().to_string(),
                 None => return Err(Error::bad_state("this application keeps no attachments")),
             };
-            let part = part_of(&record, &bytes);
+            let parts = vec![part_of(&record, &bytes)];
             let AssetRecord { id, name, media_type, size, .. } = record;
-            files.push(File { info: FileInfo { id, name, media_type, size, location }, part });
+            files.push(File { info: FileInfo { id, name, media_type, size, location }, parts });
         }
         Ok(files)
+    }
+
+    /// The files as the features of the request's agent want them in the message.
+    pub(super) async fn shaped(
+        &self,
+        files: Vec<File>,
+        info: &RequestInfo,
+        overrides: &Map,
+    ) -> Result<Vec<File>> {
+        if files.is_empty() {
+            return Ok(files);
+        }
+        let agent = self.shared.agent(&info.agent_id)?;
+        let session = match self.load_session(&info.session_id).await? {
+            Some(loaded) => loaded.session,
+            None => Session::new(&*info.session_id),
+        };
+        let config = self.effective(&agent, &session, &[overrides]);
+        let (core, layer) =
+            (self.core_of(&agent), self.layer(&agent.base, TriggerSource::Application));
+        let mut shaped = Vec::with_capacity(files.len());
+        for file in files {
+            let parts = core.attachment_parts(&config, file.info.clone(), &layer).await?;
+            let parts = if parts.is_empty() { file.parts } else { parts };
+            shaped.push(File { parts, ..file });
+        }
+        Ok(shaped)
     }
 }
 

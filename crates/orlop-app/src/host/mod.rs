@@ -206,6 +206,7 @@ impl Host {
             None => (request, Map::new()),
         };
         let preface = app.attachment_texts(info, file_infos).await;
+        let files = app.shaped(files, info, &request.overrides).await?;
         let message = message_of(&request, &files)?.with_metadata(metadata);
         let sent = app
             .send_request(Request {
@@ -323,7 +324,7 @@ fn text_of(request: &ChatRequest) -> String {
 
 fn message_of(request: &ChatRequest, files: &[attachments::File]) -> Result<Message> {
     let mut parts = request.multipart_content.clone();
-    parts.extend(files.iter().map(|file| file.part.clone()));
+    parts.extend(files.iter().flat_map(|file| file.parts.clone()));
     let content = match &request.content {
         Value::Null if parts.is_empty() => {
             return Err(Error::bad_argument("there is nothing to send; write a message"));

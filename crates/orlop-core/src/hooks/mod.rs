@@ -377,6 +377,10 @@ hook_table! {
         /// Removes or replaces tools before the model sees them; `None` leaves them alone.
         FilterTools: answer optional filter_tools(ToolPolicyInput) -> Option<Vec<ToolDescriptor>>,
             fold Chain, seconds 5, failure Fail, history None;
+        /// What a message carries of a file that came with it: content parts; none if it is not
+        /// this feature's.
+        AttachmentParts: answer optional attachment_parts(AttachmentPartsInput) -> Vec<Map>,
+            fold First, seconds 30, failure Skip, history None;
         /// A text template for people to start from.
         GetTemplate: answer optional get_template(ConfigInput) -> String,
             fold Concat, seconds 5, failure Skip, history None;

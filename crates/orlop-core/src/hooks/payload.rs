@@ -243,6 +243,14 @@ payloads! {
         revision: u64,
     }
 
+    /// For `attachment_parts`.
+    struct AttachmentPartsInput {
+        /// The resolved configuration.
+        config: Config,
+        /// The file.
+        file: FileInfo,
+    }
+
     /// For `get_completions`.
     struct CompletionsInput {
         /// The configuration of the agent.

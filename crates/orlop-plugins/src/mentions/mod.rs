@@ -1,5 +1,9 @@
-//! Completions for what people mention in a message: `@file` and `@folder` of the workspace, and
-//! `/command` at its beginning. An accepted file becomes its content, a folder the list of it.
+//! What people mention in a message: `@file` and `@folder` of the workspace, and `/command` at its
+//! beginning.
+//!
+//! One value is two plugins. As a feature it completes what is typed; an accepted file becomes its
+//! content, a folder the list of it. As a host plugin it tells the model what is behind mentions that
+//! were sent as they are.
 
 mod commands;
 mod fuzzy;
@@ -8,14 +12,19 @@ mod listing;
 
 use crate::workspace::Workspace;
 use listing::Listings;
-use orlop_core::hooks::{ApplyCompletionInput, CompletionsInput, Hook, HookSet};
-use orlop_core::{Answer, Context, Feature, Manifest, Map, Plugin, Result, Value};
+use orlop_core::hooks::{ApplyCompletionInput, CompletionsInput, ContextInput, Hook, HookSet};
+use orlop_core::{Answer, Context, Feature, HostPlugin, Manifest, Map, Plugin, Result, Value};
 use serde_json::json;
 
 /// How many completions are offered.
 const MAX_OFFERED: usize = 50;
 
-/// The feature. It remembers the files of the workspaces it was asked about.
+/// How many mentions of a message are followed, and how much they add to it, in bytes.
+const MAX_MENTIONS: usize = 20;
+const MAX_ADDED: usize = 256 * 1024;
+
+/// Mentions. It remembers the files of the workspaces it was asked about; register it as a feature
+/// and as a host plugin.
 #[derive(Default)]
 pub struct Mentions {
     listings: Listings,
@@ -54,6 +63,61 @@ impl Feature for Mentions {
         };
         Answer::Ready(Workspace::of(cx).and_then(|workspace| insert::snippet(&workspace, path)))
     }
+}
+
+impl HostPlugin for Mentions {
+    fn manifest(&self) -> Manifest {
+        Manifest::host("mentions", "1.0.0").only(HookSet::of(&[Hook::ContextProviders]))
+    }
+
+    fn context_providers<'a>(
+        &'a self,
+        input: &'a ContextInput,
+        cx: &'a Context,
+    ) -> Answer<'a, Vec<String>> {
+        if !input.text.contains('@') {
+            return Answer::default();
+        }
+        // Without a working folder there is nothing to mention.
+        let Ok(workspace) = Workspace::of(cx) else { return Answer::default() };
+        let mut told: Vec<String> = Vec::new();
+        let mut room = MAX_ADDED;
+        for path in mentioned(&input.text) {
+            let snippets = path.iter().filter_map(|path| insert::snippet(&workspace, path).ok());
+            let Some(snippet) = snippets.take(1).next() else { continue };
+            if snippet.len() > room {
+                told.push("[further files that the message mentions do not fit]".to_owned());
+                break;
+            }
+            room -= snippet.len();
+            if !told.contains(&snippet) {
+                told.push(snippet);
+            }
+        }
+        Answer::ok(told)
+    }
+}
+
+/// The paths that a text mentions: each as it stands there, then without what ends a sentence.
+fn mentioned(text: &str) -> Vec<Vec<&str>> {
+    let marks = text.match_indices('@').filter(|(at, _)| starts_word(text, *at));
+    let paths = marks.filter_map(|(at, _)| {
+        let word = &text[at + 1..];
+        if let Some(quoted) = word.strip_prefix('"') {
+            return quoted.split_once('"').map(|(path, _)| vec![path]);
+        }
+        let end = word.find(char::is_whitespace).unwrap_or(word.len());
+        let whole = &word[..end];
+        let bare =
+            whole.trim_end_matches(['.', ',', ';', ':', '!', '?', ')', ']', '}', '\'', '"', '`']);
+        Some(vec![whole, bare])
+    });
+    paths.filter(|path| path.iter().any(|path| !path.is_empty())).take(MAX_MENTIONS).collect()
+}
+
+/// Whether the `@` at this place begins a word; that of an address such as a@b does not.
+fn starts_word(text: &str, at: usize) -> bool {
+    text[..at].chars().next_back().is_none_or(|c| c.is_whitespace() || "([{,;\"'`".contains(c))
 }
 
 impl Mentions {
@@ -102,11 +166,7 @@ fn typed(text: &str) -> Option<Typed<'_>> {
     {
         return Some(Typed::Command(word));
     }
-    // The last @ that begins a word; an address such as a@b has none.
-    let starts_word = |at: usize| {
-        text[..at].chars().next_back().is_none_or(|c| c.is_whitespace() || "([{,;\"'`".contains(c))
-    };
-    let at = text.rmatch_indices('@').map(|(at, _)| at).find(|at| starts_word(*at))?;
+    let at = text.rmatch_indices('@').map(|(at, _)| at).find(|at| starts_word(text, *at))?;
     let word = &text[at + 1..];
     let is_one = match word.strip_prefix('"') {
         Some(quoted) => !quoted.contains(['"', '\n']),
@@ -118,6 +178,12 @@ fn typed(text: &str) -> Option<Typed<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn mentions_in_a_sentence_are_found() {
+        let found = mentioned("@a.rs, see (@b/c.md). Mail x@y.z, @\"my file.md\" and @");
+        assert_eq!(found, [vec!["a.rs,", "a.rs"], vec!["b/c.md).", "b/c.md"], vec!["my file.md"]]);
+    }
 
     #[test]
     fn only_words_with_a_mark_are_completed() {

@@ -2,10 +2,10 @@
 
 use futures::stream::{BoxStream, StreamExt};
 use orlop_core::hooks::{
-    ActionInput, ActionsInput, ApplyCompletionInput, Chunk, CompletionsInput, ConfigInput,
-    DisplayInput, EnabledInput, FinalizeChange, FinalizeInput, FormatResultInput, FromNativeInput,
-    InitInput, PrepareInput, RequestChange, RequestInput, TagsInput, ToNativeInput, ToolInput,
-    ToolPolicyInput, ToolSchemasInput, UiInput,
+    ActionInput, ActionsInput, ApplyCompletionInput, AttachmentPartsInput, Chunk, CompletionsInput,
+    ConfigInput, DisplayInput, EnabledInput, FinalizeChange, FinalizeInput, FormatResultInput,
+    FromNativeInput, InitInput, PrepareInput, RequestChange, RequestInput, TagsInput,
+    ToNativeInput, ToolInput, ToolPolicyInput, ToolSchemasInput, UiInput,
 };
 use orlop_core::interop::Interop;
 use orlop_core::types::{
@@ -129,6 +129,7 @@ scripted! {
             get_actions(ActionsInput) -> Vec<ActionDefinition>;
             execute_action(ActionInput) -> ActionResult;
             filter_tools(ToolPolicyInput) -> Option<Vec<ToolDescriptor>>;
+            attachment_parts(AttachmentPartsInput) -> Vec<Map>;
             get_template(ConfigInput) -> String;
             get_completions(CompletionsInput) -> Vec<Value>;
             apply_completion(ApplyCompletionInput) -> String;
