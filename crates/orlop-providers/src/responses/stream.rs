@@ -324,7 +324,7 @@ mod tests {
         check(
             r#"{"type":"error","error":{"type":"invalid_request_error","code":"context_length_exceeded","message":"too long"}}"#,
             expect![[
-                r#"provider: the model server reported an error: too long; change the request accordingly (retryable false) body {"type":"error","error":{"type":"invalid_request_error","code":"context_length_exceeded","message":"too long"}}"#
+                r#"provider: the model server reported an error: too long; compact or shorten the conversation, or use a model with a larger context window (retryable false) body {"type":"error","error":{"type":"invalid_request_error","code":"context_length_exceeded","message":"too long"}}"#
             ]],
         );
         check(
