@@ -15,9 +15,6 @@ use orlop_plugins::{
     DeviceLogin, FileChanges, Files, Memory, MemoryActions, Mentions, PermissionActions,
     Permissions, SessionTitle, Shell, Skills, SlashCommands, SubSessions, SystemMessage, Todo,
     TodoReminder, Usage, UsageReport, UserMemory, WebFetch,
-    FileChanges, Files, Memory, MemoryActions, Mentions, PermissionActions, Permissions,
-    SessionTitle, Shell, Skills, SlashCommands, SubSessions, SystemMessage, Todo, TodoReminder,
-    Usage, UsageReport, UserMemory, WebFetch,
 };
 use orlop_providers::anthropic::Anthropic;
 use orlop_providers::extensions::{PromptCache, Reasoning};
