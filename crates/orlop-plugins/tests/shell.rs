@@ -369,6 +369,11 @@ async fn a_job_runs_on_is_asked_and_stopped() {
         read_of(&stage, &app, "shell", json!({ "command": job, "background": true })).await;
     assert!(started.starts_with("job-1 was started.\n"), "{started}");
     assert!(started.contains("[running]") && started.contains("shell_output"), "{started}");
+    // Whether the start told of it or not: nobody waits for what was said.
+    let asked = std::time::Instant::now();
+    let ask = json!({ "id": "job-1", "wait_s": 600, "until": "ready" });
+    read_of(&stage, &app, "shell_output", ask).await;
+    assert!(asked.elapsed().as_secs() < 300);
     let other = "until [ -e go ]; do sleep 0.01; done; echo $((6 * 7)) is the answer; exit 4";
     read_of(&stage, &app, "shell", json!({ "command": other, "background": true })).await;
     expect!["[running]"]

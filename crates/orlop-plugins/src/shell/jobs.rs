@@ -50,6 +50,8 @@ struct Job {
 struct State {
     /// What nobody has read, as far as there is room.
     unread: Tail,
+    /// What was told when it was started; once somebody has asked, nothing.
+    greeting: Option<Vec<u8>>,
     log: Log,
     ended: Option<(Option<ExitStatus>, Duration)>,
 }
@@ -88,7 +90,8 @@ impl Jobs {
     ) -> ToolReport {
         let log = Log::new(started.file("jobs"), settings.max_log_bytes);
         let path = log.path().display().to_string();
-        let state = State { unread: Tail::new(settings.max_output), log, ended: None };
+        let unread = Tail::new(settings.max_output);
+        let state = State { unread, greeting: None, log, ended: None };
         let job = {
             let mut sessions = locked(&self.0);
             let of = sessions.entry(owner.to_owned()).or_default();
@@ -238,7 +241,7 @@ impl Job {
         self.changed.send_replace(());
     }
 
-    /// Waits for the end of the job, for a text in what is unread, or for a point in time.
+    /// Waits for the end of the job, for a text it prints, or for a point in time.
     async fn wait(&self, time: Instant, until: Option<&str>) {
         let mut changed = self.changed.subscribe();
         loop {
@@ -253,14 +256,19 @@ impl Job {
         }
     }
 
+    /// Who waits for a text after the start does not know whether the start told it already.
     fn has_said(&self, text: &str) -> bool {
-        String::from_utf8_lossy(locked(&self.state).unread.bytes()).contains(text)
+        let state = locked(&self.state);
+        let greeting = state.greeting.as_deref().unwrap_or_default();
+        String::from_utf8_lossy(&[greeting, state.unread.bytes()].concat()).contains(text)
     }
 
     /// What is unread, and how the job is. It is read then.
     fn news(&self) -> String {
         let mut state = locked(&self.state);
         let (bytes, dropped) = state.unread.take_complete();
+        let is_start = state.greeting.is_none();
+        state.greeting = Some(if is_start { bytes.clone() } else { Vec::new() });
         let path = state.log.path().display().to_string();
         drop(state);
         let mut text = readable(&bytes);

@@ -3,7 +3,7 @@
 use super::reply::{Call, Failure, Reply};
 use super::script::turn;
 use super::shape::Shape;
-use crate::wire::call_fragment;
+use crate::wire::{Facts, call_fragment};
 use futures::stream::{BoxStream, StreamExt};
 use orlop_core::hooks::Chunk;
 use orlop_types::{Error, Map, Message, NativeItem, Partial, Result, Value};
@@ -44,7 +44,10 @@ impl Play {
                 pieces.truncate(usize::try_from(failure.after).unwrap_or(usize::MAX));
                 Err(failure.error.clone())
             }
-            None => Ok(shape.answer(&answer(reply, text.concat(), calls, model))),
+            None => {
+                let items = shape.answer(&answer(reply, text.concat(), calls, model));
+                Ok(counted(items, reply, model))
+            }
         };
         Self { delay: reply.delay, pace: reply.pace, pieces, end }
     }
@@ -108,6 +111,17 @@ fn answer(reply: &Reply, text: String, calls: Vec<Map>, model: Option<&str>) -> 
         metadata.insert("usage".to_owned(), usage.to_map().into());
     }
     Message::assistant(text).with_metadata(metadata)
+}
+
+/// The items, with the token counts where those of other providers have them.
+fn counted(mut items: Vec<NativeItem>, reply: &Reply, model: Option<&str>) -> Vec<NativeItem> {
+    if reply.usage.is_some()
+        && let Some(last) = items.pop()
+    {
+        let model = model.map(str::to_owned);
+        items.push(Facts { usage: reply.usage, model, ..Facts::default() }.beside(last));
+    }
+    items
 }
 
 /// What a message says, as text.
