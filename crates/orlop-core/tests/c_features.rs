@@ -282,6 +282,7 @@ async fn a_feature_reaches_no_more_than_the_context_lends() {
             "get_actions",
             "execute_action",
             "filter_tools",
+            "attachment_parts",
             "get_template",
             "get_completions",
             "apply_completion",

@@ -331,7 +331,7 @@ async fn a_response_gives_finals_history_metadata_and_records() {
         json!(response.action_results),
         json!([
             {"plugin": "e", "action_id": "mark", "action_owner": "provider_extension",
-             "result": {"status": "ok", "message": "marked"}},
+             "result": {"status": "ok", "message": "marked"}, "changed": true},
             {"plugin": "f", "action_id": "x", "action_owner": "feature",
              "result": {"error": {"type": "t"}}},
         ])
