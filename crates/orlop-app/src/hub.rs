@@ -26,6 +26,8 @@ pub(crate) struct Feed {
 
 #[derive(Default)]
 struct FeedState {
+    /// How many of the events are fragments.
+    fragments: usize,
     /// In the order of their numbers.
     events: VecDeque<Arc<Event>>,
     /// The last number each reader has seen.
@@ -40,10 +42,12 @@ impl Feed {
             let mut state = locked(&self.state);
             let durable = event.kind.is_durable();
             state.events.push_back(event);
+            state.fragments += usize::from(!durable);
             if durable {
                 state.forget_fragments();
             } else if state.events.len() > MAX_WAITING {
                 state.events.retain(|event| event.kind.is_durable());
+                state.fragments = 0;
             }
         }
         self.changed.notify_waiters();
@@ -92,8 +96,14 @@ impl Feed {
 impl FeedState {
     /// A finished message has all its fragments, so only readers in the middle of them need them.
     fn forget_fragments(&mut self) {
+        // Many durable events in a row must not each look at all of them.
+        if self.fragments == 0 {
+            return;
+        }
         let seen = self.readers.values().copied().min().unwrap_or(u64::MAX);
+        let before = self.events.len();
         self.events.retain(|event| event.kind.is_durable() || event.seq > seen);
+        self.fragments -= before - self.events.len();
     }
 }
 

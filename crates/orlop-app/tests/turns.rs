@@ -6,6 +6,7 @@ mod common;
 
 use common::doubles::*;
 use common::*;
+use expect_test::expect;
 use orlop_app::*;
 use orlop_core::*;
 use orlop_testkit::scripted::*;
@@ -129,4 +130,62 @@ async fn a_section_that_says_so_leaves_its_plugin_out() {
         let found = core.plugins_for(&config).await.unwrap().features;
         assert_eq!(found.contains(&"extra".to_owned()), there);
     }
+}
+
+#[tokio::test]
+async fn thirty_thousand_calls_in_one_answer_run_none_and_the_session_goes_on() {
+    let ids: Vec<String> = (0..30_000).map(|number| format!("c{number}")).collect();
+    let calls: Vec<_> = ids.iter().map(|id| (id.as_str(), "read", json!({}))).collect();
+    let log = Log::new();
+    let ran = log.clone();
+    let tool = ScriptedTool::new("read").offering(&["read"]).execute_tool(move |_, _| {
+        ran.add("ran");
+        Ok(types::ToolReport::ok("ok"))
+    });
+    let scene = Scene::default().tool(tool);
+    scene.provider.reply(ScriptedReply::calls(&calls)).reply(ScriptedReply::text(&["fewer"]));
+    let app = scene.start().await;
+    events_of(&app, ask("s", "go")).await;
+    let session = app.session("s").await.unwrap().session;
+    assert_eq!(session.messages().len(), 30_003);
+    assert_eq!(
+        session.messages().get(2).unwrap().text(),
+        "Error: none of these calls was run: 30000 calls in one answer are more than 128; make fewer at once"
+    );
+    assert_eq!(log.take().len(), 0);
+    scene.provider.reply(ScriptedReply::calls(&calls[..2])).reply(ScriptedReply::text(&["done"]));
+    events_of(&app, ask("s", "again")).await;
+    assert!(said(&app, "s").await.ends_with("|fewer|again||ok|ok|done"));
+}
+
+#[tokio::test]
+async fn calls_that_make_no_sense_are_told_to_the_model_and_the_turn_goes_on() {
+    let calls = [
+        ("c1", "nothing", json!({})),
+        ("c1", "read", json!({"again": "the same id"})),
+        ("", "read", json!({"no": "id"})),
+        ("c4", "", json!({})),
+    ];
+    let scene = Scene::default().tool(echo("read"));
+    let broken = json!({"id": "c5", "type": "function",
+        "function": {"name": "read", "arguments": "{\"path\": "}});
+    scene.provider.reply(ScriptedReply::calls(&calls));
+    scene.provider.reply(ScriptedReply::items(vec![
+        json!({"who": "assistant", "say": "", "calls": [broken]}),
+    ]));
+    scene.provider.reply(ScriptedReply::text(&["done"]));
+    let app = scene.start().await;
+    let events = events_of(&app, ask("s", "go")).await;
+    assert!(names(&events).ends_with("final"), "{}", names(&events));
+    expect![[r#"
+        go
+
+        Error: no tool handled 'nothing'
+        {"again":"the same id"}
+        {"no":"id"}
+        Error: no tool handled ''
+
+        "{\"path\": "
+        done"#]]
+    .assert_eq(&said(&app, "s").await.replace('|', "\n"));
 }

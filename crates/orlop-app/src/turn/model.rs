@@ -3,6 +3,7 @@
 use super::asked;
 use super::driver::{Driver, SIGNALS};
 use super::machine::{Call, Ending, Input, Unfit};
+use super::tools::too_many;
 use futures::StreamExt;
 use orlop_core::types::app_event::EventKind;
 use orlop_core::{
@@ -10,6 +11,7 @@ use orlop_core::{
     RequestOptions, Response, Result, Role, Value, is_paused, lifecycle,
 };
 use serde_json::json;
+use std::collections::HashSet;
 use std::sync::Arc;
 use tokio::time::Instant;
 
@@ -141,11 +143,17 @@ impl Driver {
             response.action_results.into_iter().filter_map(shown).collect();
         self.lifecycle(lifecycle::MODEL_RESPONSE, &[]).await?;
         let calls = orlop_core::session::extract_tool_calls(&response.messages);
+        let refusal = too_many(calls.len());
         let mut planned: Vec<Call> = Vec::with_capacity(calls.len());
+        let mut ids = HashSet::with_capacity(calls.len());
         for (index, call) in calls.into_iter().enumerate() {
-            let taken = |id: &str| planned.iter().any(|call| call.id == id);
-            let (call, told) = self.plan(call, index, &taken).await?;
+            let taken = |id: &str| ids.contains(id);
+            let (call, told) = match &refusal {
+                None => self.plan(call, index, &taken).await?,
+                Some(reason) => self.refuse(call, index, &taken, reason).await,
+            };
             events.extend(told);
+            ids.insert(call.id.clone());
             planned.push(call);
         }
         Ok((Input::Answered { calls: planned, usage, ending }, events))

@@ -12,6 +12,18 @@ use orlop_core::{Map, Message, Result, ToolEvent, Value, closed_tool_message, li
 use serde_json::json;
 use std::sync::Arc;
 
+/// The most calls of one answer. Every call that ends is a commit of its own.
+const MAX_CALLS: usize = 128;
+
+/// Why none of so many calls runs.
+pub(super) fn too_many(calls: usize) -> Option<String> {
+    (calls > MAX_CALLS).then(|| {
+        format!(
+            "none of these calls was run: {calls} calls in one answer are more than {MAX_CALLS}; make fewer at once"
+        )
+    })
+}
+
 /// What a running tool came to.
 pub(super) enum Event {
     Part { call: String, part: Value, rest: BoxStream<'static, Result<ToolEvent>> },
@@ -65,16 +77,7 @@ impl Driver {
         taken: &(dyn Fn(&str) -> bool + Sync),
     ) -> Result<(Call, Vec<EventKind>)> {
         let core = self.app.core_of(&self.agent);
-        let made_up = || format!("call-{}-{index}", self.turn.step + 1);
-        let call = match core.inspect_tool_call(&raw, &self.config).await {
-            Ok(call) => call,
-            Err(_) => InspectedCall { raw: raw.clone(), ..InspectedCall::default() },
-        };
-        let given = call.call_id.clone().filter(|id| !id.is_empty() && !taken(id));
-        let mut id = given.unwrap_or_else(made_up);
-        while taken(&id) {
-            id.push('+');
-        }
+        let (id, call) = self.identify(&raw, index, taken).await;
         let name = call.tool_name.clone().unwrap_or_default();
         let tool = core.tool_named(&name, &self.config).await?;
         let preview = core.preview_tool_call(&raw, &self.config, &self.context()).await;
@@ -121,6 +124,46 @@ impl Driver {
             ToolGate::Allow | ToolGate::Rewrite(_) => {}
         }
         Ok((call, events))
+    }
+
+    /// What a call is, under an id that no other call of the answer has.
+    async fn identify(
+        &mut self,
+        raw: &Map,
+        index: usize,
+        taken: &(dyn Fn(&str) -> bool + Sync),
+    ) -> (String, InspectedCall) {
+        let core = self.app.core_of(&self.agent);
+        let made_up = || format!("call-{}-{index}", self.turn.step + 1);
+        let call = match core.inspect_tool_call(raw, &self.config).await {
+            Ok(call) => call,
+            Err(_) => InspectedCall { raw: raw.clone(), ..InspectedCall::default() },
+        };
+        let given = call.call_id.clone().filter(|id| !id.is_empty() && !taken(id));
+        let mut id = given.unwrap_or_else(made_up);
+        while taken(&id) {
+            id.push('+');
+        }
+        (id, call)
+    }
+
+    /// A call that is not even looked at, and the events that tell of it.
+    pub(super) async fn refuse(
+        &mut self,
+        raw: Map,
+        index: usize,
+        taken: &(dyn Fn(&str) -> bool + Sync),
+        reason: &str,
+    ) -> (Call, Vec<EventKind>) {
+        let (id, call) = self.identify(&raw, index, taken).await;
+        let name = call.tool_name.clone().unwrap_or_default();
+        let message = closed_tool_message(&call, format!("Error: {reason}"));
+        let events = vec![
+            EventKind::ToolCall { call_id: id.clone(), name, call: raw, preview: String::new() },
+            EventKind::ToolResult { call_id: id.clone(), message: message.clone() },
+        ];
+        let state = CallState::Done { message };
+        (Call { id, idempotent: false, concurrent: false, state, call }, events)
     }
 
     /// Host plugins, then the `permission` and `tool_before` actions, then the tool's own wish to
