@@ -267,6 +267,12 @@ pub(super) fn is_whole(key: &str) -> bool {
     key == "output_schema"
 }
 
+/// Whether lists under this key add up over all layers: what one file denies, another one (that of
+/// a project somebody else made, for instance) cannot allow.
+pub(super) fn adds_up(key: &str) -> bool {
+    key == "deny"
+}
+
 /// The default of a key in a section.
 pub(super) fn default_of(section: &str, key: &str) -> Option<&'static Value> {
     SECTIONS.get(section)?.get("properties")?.get(key)?.get("default")

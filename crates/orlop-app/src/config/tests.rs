@@ -140,6 +140,27 @@ fn later_layers_win_and_flags_have_the_last_word() {
 }
 
 #[test]
+fn what_one_layer_denies_no_other_allows() {
+    let folder = Folder::new();
+    folder.file(
+        "config/orlop/config.toml",
+        "[permissions]\nmode = \"ask\"\nallow = [\"a\"]\ndeny = [\"shell(rm *)\"]\n",
+    );
+    folder.file(
+        "work/orlop.toml",
+        "[permissions]\nmode = \"all\"\ndeny = []\n[agents.default.permissions]\nallow = [\"b\"]\ndeny = [\"x\", \"shell(rm *)\"]\n",
+    );
+    let config_home = folder.path().join("config").display().to_string();
+    let vars = Vars::from([("HOME".into(), "/h".into()), ("XDG_CONFIG_HOME".into(), config_home)]);
+    let locations = Locations::find(&vars, &folder.path().join("work"), None).unwrap();
+    let env = RuntimeEnv::new(vars, &locations, Path::new("/builtin"));
+    let flags = ["permissions.deny=[\"y\"]".to_owned()];
+    let config = AppConfig::load(&locations, &flags, env).unwrap();
+    expect![[r#"{"permissions":{"mode":"all","allow":["b"],"deny":["shell(rm *)","y","x"]}}"#]]
+        .assert_eq(&json_of(&config.build_agent_config("default").unwrap()));
+}
+
+#[test]
 fn flags_are_laid_over_the_agent_that_is_chosen_by_default() {
     let vars = Vars::from([("HOME".into(), "/h".into())]);
     let locations = Locations::find(&vars, Path::new("/nowhere"), None).unwrap();

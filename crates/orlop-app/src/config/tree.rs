@@ -69,13 +69,29 @@ impl Node {
             (_, content) => *self = Self { content, ..over },
         }
     }
+
+    /// Adds the items of the list `over` that this list does not have. What is no list is replaced.
+    fn add(&mut self, over: Self) {
+        match (&mut self.content, over.content) {
+            (Content::List(held), Content::List(more)) => {
+                for item in more {
+                    if held.iter().all(|known| known.to_json() != item.to_json()) {
+                        held.push(item);
+                    }
+                }
+            }
+            (_, content) => *self = Self { content, ..over },
+        }
+    }
 }
 
-/// Lays one table over another: tables merge key by key, anything else is replaced.
+/// Lays one table over another: tables merge key by key, lists of what is denied add up, anything
+/// else is replaced.
 pub(super) fn lay_over(under: &mut Table, over: Table) {
     for (key, node) in over {
         match under.get_mut(&key) {
             Some(held) if known::is_whole(&key) => *held = node,
+            Some(held) if known::adds_up(&key) => held.add(node),
             Some(held) => held.lay(node),
             None => {
                 under.insert(key, node);
