@@ -370,14 +370,14 @@ impl Printer {
             EventKind::ToolCall { name, preview, .. } => {
                 self.close_line()?;
                 let text = if preview.is_empty() { name } else { preview };
-                self.note(&format!("· {}", plain_line(text)));
+                self.note(&preview_of("· ", text));
             }
             EventKind::ToolPartial { .. } => {
                 if let Some(EventKind::ToolCall { name, preview, .. }) =
                     event.passed_on().map(|inner| inner.kind)
                 {
                     let text = if preview.is_empty() { name } else { preview };
-                    self.note(&format!("  · {}", plain_line(&text)));
+                    self.note(&preview_of("  · ", &text));
                 }
             }
             EventKind::ToolResult { message, .. }
@@ -460,4 +460,32 @@ fn answer_text(messages: &[Message]) -> String {
     parts.reverse();
     parts.push(last);
     parts.concat()
+}
+/// What a call is about to do, as people read it: the first line behind the mark, the others below.
+fn preview_of(mark: &str, preview: &str) -> String {
+    const MOST: usize = 40;
+    let mut lines: Vec<String> = preview.lines().take(MOST).map(plain_line).collect();
+    match preview.lines().count() {
+        count if count > MOST => lines.push(format!("… and {} more lines", count - MOST)),
+        _ => {}
+    }
+    let indent = " ".repeat(mark.chars().count());
+    format!("{mark}{}", lines.join(&format!("\n{indent}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_preview_is_shown_line_by_line_and_cut() {
+        assert_eq!(preview_of("· ", "Read a.txt"), "· Read a.txt");
+        assert_eq!(
+            preview_of("· ", "a: changed\n-old\n+new\u{1b}[2J"),
+            "· a: changed\n  -old\n  +new"
+        );
+        let long = preview_of("  · ", &"x\n".repeat(50));
+        assert_eq!(long.lines().count(), 41);
+        assert!(long.ends_with("\n    … and 10 more lines"), "{long}");
+    }
 }
