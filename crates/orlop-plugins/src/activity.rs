@@ -111,9 +111,9 @@ impl ApplicationPlugin for Activity {
         _: &'a ApplicationActionsInput,
         _: &'a Context,
     ) -> Answer<'a, Vec<ActionDefinition>> {
-        let list = ActionDefinition::new("list_active", "Show what is running");
-        let description = "Lists your requests that are under way in this program.".to_owned();
-        Answer::ok(vec![ActionDefinition { description: Some(description), ..list }])
+        let list = ActionDefinition::new("list_active", "Show what is running")
+            .describing("Lists your requests that are under way in this program.");
+        Answer::ok(vec![list])
     }
 
     fn execute_action<'a>(

@@ -55,6 +55,12 @@ impl ActionDefinition {
         Self { id: id.into(), label: label.into(), ..Self::default() }
     }
 
+    /// With a sentence that says what it does.
+    pub fn describing(mut self, description: impl Into<String>) -> Self {
+        self.description = Some(description.into());
+        self
+    }
+
     /// With these lifecycles as triggers.
     pub fn on(mut self, lifecycles: &[&str]) -> Self {
         self.trigger = Some(match lifecycles {

@@ -33,18 +33,13 @@ impl ApplicationPlugin for FileChanges {
         _: &'a ApplicationActionsInput,
         _: &'a Context,
     ) -> Answer<'a, Vec<ActionDefinition>> {
-        let mut undo = ActionDefinition::new("undo_files", "Undo file changes")
+        let undo = ActionDefinition::new("undo_files", "Undo file changes")
+            .describing("Puts files back as they were before the last turn that changed some, or before a certain one. What was changed since is left alone.")
             .input("session_id", "string", true)
             .input("request_id", "string", false);
-        undo.description = Some(
-            "Puts files back as they were before the last turn that changed some, or before a certain one. What was changed since is left alone.".to_owned(),
-        );
-        let mut list = ActionDefinition::new("list_file_changes", "List file changes").input(
-            "session_id",
-            "string",
-            true,
-        );
-        list.description = Some("Tells which turns changed which files.".to_owned());
+        let list = ActionDefinition::new("list_file_changes", "List file changes")
+            .describing("Tells which turns changed which files.")
+            .input("session_id", "string", true);
         let forget = ActionDefinition::new("forget_file_changes", "Forget file changes")
             .input("session_id", "string", true)
             .on(&[lifecycle::SESSION_DELETE_PREPARE]);

@@ -77,13 +77,13 @@ impl ApplicationPlugin for CompactionActions {
         _: &'a ApplicationActionsInput,
         _: &'a Context,
     ) -> Answer<'a, Vec<ActionDefinition>> {
-        let mut compact = ActionDefinition::new(COMPACT_RANGE, "Compact range")
+        let compact = ActionDefinition::new(COMPACT_RANGE, "Compact range")
+            .describing("Replaces messages by a snapshot of their state.")
             .input("session_id", "string", true)
             .input("start", "integer", false)
             .input("end", "integer", false)
             .input("end_inclusive", "boolean", false)
             .input("instructions", "string", false);
-        compact.description = Some("Replaces messages by a snapshot of their state.".to_owned());
         Answer::ok(vec![compact])
     }
 

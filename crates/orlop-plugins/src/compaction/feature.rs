@@ -63,19 +63,18 @@ impl Feature for Compaction {
     ) -> Answer<'a, Vec<ActionDefinition>> {
         let settings = Settings::of(cx);
         let mut compact = ActionDefinition::new(COMPACT_RANGE, "Compact range")
+            .describing("Replaces messages by a snapshot of their state.")
             .input("start", "integer", false)
             .input("end", "integer", false)
             .input("end_inclusive", "boolean", false)
             .input("instructions", "string", false);
-        compact.description = Some("Replaces messages by a snapshot of their state.".to_owned());
         if !settings.triggers.is_empty() {
             let names: Vec<&str> = settings.triggers.iter().map(String::as_str).collect();
             compact = compact.on(&names);
         }
-        let mut room = ActionDefinition::new(MAKE_ROOM, "Make room")
+        let room = ActionDefinition::new(MAKE_ROOM, "Make room")
+            .describing("Compacts what is old before the context window is full.")
             .on(&[lifecycle::MODEL_REQUEST, lifecycle::CONTEXT_OVERFLOW]);
-        room.description =
-            Some("Compacts what is old before the context window is full.".to_owned());
         Answer::ok(vec![compact, room])
     }
 

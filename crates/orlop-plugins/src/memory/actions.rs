@@ -23,9 +23,8 @@ impl ApplicationPlugin for MemoryActions {
         _: &'a ApplicationActionsInput,
         _: &'a Context,
     ) -> Answer<'a, Vec<ActionDefinition>> {
-        let action = |id: &str, label: &str, description: &str| ActionDefinition {
-            description: Some(description.to_owned()),
-            ..ActionDefinition::new(id, label)
+        let action = |id: &str, label: &str, description: &str| {
+            ActionDefinition::new(id, label).describing(description)
         };
         Answer::ok(vec![
             action("list_memory", "Show memory", "Shows what is remembered of you."),

@@ -26,9 +26,8 @@ impl ApplicationPlugin for PermissionActions {
         _: &'a ApplicationActionsInput,
         _: &'a Context,
     ) -> Answer<'a, Vec<ActionDefinition>> {
-        let described = |id: &str, label: &str, description: &str| ActionDefinition {
-            description: Some(description.to_owned()),
-            ..ActionDefinition::new(id, label)
+        let described = |id: &str, label: &str, description: &str| {
+            ActionDefinition::new(id, label).describing(description)
         };
         Answer::ok(vec![
             described(

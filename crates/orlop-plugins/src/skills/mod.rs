@@ -90,9 +90,9 @@ impl Feature for Skills {
         _: &'a ActionsInput,
         _: &'a Context,
     ) -> Answer<'a, Vec<ActionDefinition>> {
-        let list = ActionDefinition::new("list_skills", "Show skills");
-        let description = "Lists the skills there are, and what is wrong with others.".to_owned();
-        Answer::ok(vec![ActionDefinition { description: Some(description), ..list }])
+        let list = ActionDefinition::new("list_skills", "Show skills")
+            .describing("Lists the skills there are, and what is wrong with others.");
+        Answer::ok(vec![list])
     }
 
     fn execute_action<'a>(

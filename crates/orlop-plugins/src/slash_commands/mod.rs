@@ -144,11 +144,10 @@ impl ApplicationPlugin for SlashCommands {
         _: &'a ApplicationActionsInput,
         _: &'a Context,
     ) -> Answer<'a, Vec<ActionDefinition>> {
-        let mut list = ActionDefinition::new("list_commands", "Show commands")
+        let list = ActionDefinition::new("list_commands", "Show commands")
+            .describing("Gives the commands that can be typed, with what may follow them.")
             .input("session_id", "string", false)
             .input("agent_id", "string", false);
-        list.description =
-            Some("Gives the commands that can be typed, with what may follow them.".to_owned());
         Answer::ok(vec![list])
     }
 

@@ -121,9 +121,9 @@ impl Feature for SystemMessage {
         _: &'a ActionsInput,
         _: &'a Context,
     ) -> Answer<'a, Vec<ActionDefinition>> {
-        let list = ActionDefinition::new("list_instructions", "Show instructions");
-        let description = "Lists the AGENTS.md files that the agent is told of.".to_owned();
-        Answer::ok(vec![ActionDefinition { description: Some(description), ..list }])
+        let list = ActionDefinition::new("list_instructions", "Show instructions")
+            .describing("Lists the AGENTS.md files that the agent is told of.");
+        Answer::ok(vec![list])
     }
 
     fn execute_action<'a>(

@@ -29,12 +29,12 @@ impl ApplicationPlugin for UsageReport {
         _: &'a ApplicationActionsInput,
         _: &'a Context,
     ) -> Answer<'a, Vec<ActionDefinition>> {
-        let mut show =
-            ActionDefinition::new(SHOW, "Show usage").input("session_id", "string", false);
-        show.description = Some("Tokens and cost, by session, day, agent and plugin.".to_owned());
-        let mut check =
-            ActionDefinition::new(CHECK, "Check budgets").on(&[lifecycle::MODEL_REQUEST]);
-        check.description = Some("Ends a request whose budget is used up.".to_owned());
+        let show = ActionDefinition::new(SHOW, "Show usage")
+            .describing("Tokens and cost, by session, day, agent and plugin.")
+            .input("session_id", "string", false);
+        let check = ActionDefinition::new(CHECK, "Check budgets")
+            .describing("Ends a request whose budget is used up.")
+            .on(&[lifecycle::MODEL_REQUEST]);
         Answer::ok(vec![show, check])
     }
 
