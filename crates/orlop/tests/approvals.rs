@@ -113,12 +113,47 @@ async fn without_a_terminal_a_flag_decides_and_the_default_is_no() {
     }
 }
 
+const NO_TERMINALS: &str = "`script` of util-linux is not installed";
+
+fn has_terminals() -> bool {
+    std::process::Command::new("script").arg("--version").output().is_ok()
+}
+
+/// Runs the program at a terminal and types `answer` once `question` is there. Gives its exit code
+/// and what was to be seen.
+async fn at_a_terminal(
+    place: &Place,
+    arguments: &[&str],
+    question: &str,
+    answer: &str,
+) -> (Option<i32>, String) {
+    let mut command = place.program("script");
+    command.args(["-qec", &command_line(), "/dev/null"]).stdin(Stdio::piped());
+    command.env(ARGUMENTS, arguments.join("\n"));
+    let mut child = command.spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let mut out = child.stdout.take().unwrap();
+    let mut seen = String::new();
+    let talking = async {
+        let mut bytes = [0; 1024];
+        while !seen.contains(question) {
+            let count = out.read(&mut bytes).await.unwrap();
+            assert!(count > 0, "it ended: {seen:?}");
+            seen.push_str(&String::from_utf8_lossy(&bytes[..count]));
+        }
+        input.write_all(answer.as_bytes()).await.unwrap();
+        out.read_to_string(&mut seen).await.unwrap();
+        child.wait().await.unwrap().code()
+    };
+    let ended = tokio::time::timeout(BOUND, talking).await.expect("it did not end");
+    (ended, seen)
+}
+
 #[tokio::test]
 async fn at_a_terminal_a_person_is_asked() {
     let place = place("approval-terminal").await;
-    if std::process::Command::new("script").arg("--version").output().is_err() {
-        let why = "`script` of util-linux is not installed";
-        return orlop_testkit::skip("approvals at a terminal", why);
+    if !has_terminals() {
+        return orlop_testkit::skip("approvals at a terminal", NO_TERMINALS);
     }
     for (session, answer, code, runs) in [
         ("yes", "y\n", 0, true),
@@ -128,25 +163,13 @@ async fn at_a_terminal_a_person_is_asked() {
         ("session", "s\n", 0, true),
         ("always", "a\n", 0, true),
     ] {
-        let mut command = place.program("script");
-        command.args(["-qec", &command_line(), "/dev/null"]).stdin(Stdio::piped());
-        command.env(ARGUMENTS, format!("run\n--session\n{session}\ngo"));
-        let mut child = command.spawn().unwrap();
-        let mut input = child.stdin.take().unwrap();
-        let mut out = child.stdout.take().unwrap();
-        let mut seen = String::new();
-        let talking = async {
-            let mut bytes = [0; 1024];
-            while !seen.contains("Run it? [y/N/s/a]") {
-                let count = out.read(&mut bytes).await.unwrap();
-                assert!(count > 0, "it ended: {seen:?}");
-                seen.push_str(&String::from_utf8_lossy(&bytes[..count]));
-            }
-            input.write_all(answer.as_bytes()).await.unwrap();
-            out.read_to_string(&mut seen).await.unwrap();
-            child.wait().await.unwrap().code()
-        };
-        let ended = tokio::time::timeout(BOUND, talking).await.expect("it did not end");
+        let (ended, seen) = at_a_terminal(
+            &place,
+            &["run", "--session", session, "go"],
+            "Run it? [y/N/s/a]",
+            answer,
+        )
+        .await;
         assert_eq!(ended, Some(code), "{session}: {seen:?}");
         assert!(seen.contains("rm") && seen.find("rm") < seen.find("Run it?"), "{seen:?}");
         assert_eq!(seen.contains("end\r\n"), code == 0, "{session}: {seen:?}");
@@ -179,34 +202,16 @@ async fn a_question_is_answered_at_a_terminal_and_by_nobody_else() {
         let result = tool_result(&place, session).await;
         assert!(result.contains("nobody is there to answer"), "{flag:?}: {result}");
     }
-    if std::process::Command::new("script").arg("--version").output().is_err() {
-        let why = "`script` of util-linux is not installed";
-        return orlop_testkit::skip("questions at a terminal", why);
+    if !has_terminals() {
+        return orlop_testkit::skip("questions at a terminal", NO_TERMINALS);
     }
     for (session, answer, expected) in [
         ("choice", "2\n", "The user answered: 443"),
         ("words", "any port\n", "The user answered: any port"),
         ("nothing", "\n", "the user does not want to answer"),
     ] {
-        let mut command = place.program("script");
-        command.args(["-qec", &command_line(), "/dev/null"]).stdin(Stdio::piped());
-        command.env(ARGUMENTS, format!("run\n--session\n{session}\nask"));
-        let mut child = command.spawn().unwrap();
-        let mut input = child.stdin.take().unwrap();
-        let mut out = child.stdout.take().unwrap();
-        let mut seen = String::new();
-        let talking = async {
-            let mut bytes = [0; 1024];
-            while !seen.contains("> ") {
-                let count = out.read(&mut bytes).await.unwrap();
-                assert!(count > 0, "it ended: {seen:?}");
-                seen.push_str(&String::from_utf8_lossy(&bytes[..count]));
-            }
-            input.write_all(answer.as_bytes()).await.unwrap();
-            out.read_to_string(&mut seen).await.unwrap();
-            child.wait().await.unwrap().code()
-        };
-        let ended = tokio::time::timeout(BOUND, talking).await.expect("it did not end");
+        let (ended, seen) =
+            at_a_terminal(&place, &["run", "--session", session, "ask"], "> ", answer).await;
         assert_eq!(ended, Some(0), "{session}: {seen:?}");
         assert!(seen.contains("Which port?") && seen.contains("2. 443"), "{seen:?}");
         let result = tool_result(&place, session).await;
