@@ -1,0 +1,124 @@
+//! Interceptors: what they see of a request, and what becomes of what they answer.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+
+use common::*;
+use expect_test::expect;
+use orlop_app::*;
+use orlop_core::hooks::{Handled, Interception, Rewrite};
+use orlop_core::*;
+use orlop_testkit::scripted::*;
+use serde_json::json;
+use std::sync::Arc;
+
+#[tokio::test] // L-07, L-09, L-10
+async fn an_interceptor_sees_the_request_and_answers_with_any_status() {
+    for stream in [false, true] {
+        let log = Log::new();
+        let heard = log.clone();
+        let scene = Scene::says(&["from the model"]).host(
+            ScriptedHost::new("commands").intercept_chat_request(move |input, _| {
+                let who = format!("{}/{}", input.request.tenant_id, input.request.user_id);
+                let key = input.headers.get("x-key").cloned().unwrap_or_default();
+                heard.add(format!(
+                    "{:?} by {who} with {key} in {}",
+                    input.text, input.request.session_id
+                ));
+                let handled = match &*input.text {
+                    "/admin" if key != "secret" => Some(Handled::text("no").status(403).into()),
+                    text if text.starts_with('/') => Some(Handled::text("done").into()),
+                    _ => None,
+                };
+                async { Ok(handled) }
+            }),
+        );
+        let (host, _) = open_door(&scene).await;
+        let host = host.for_scope(Scope::new("acme", "ana").unwrap());
+        let mut chat = host.chat(chat_with("s", "/admin", stream)).await.unwrap();
+        let handled = chat.handled.clone().unwrap();
+        assert_eq!((handled.status, &*handled.text), (403, "no"));
+        // The answer is also the one event of the request, the final one.
+        let event = chat.next().await.unwrap();
+        let EventKind::Final { messages, .. } = &event.kind else { panic!("{event:?}") };
+        assert_eq!(messages[0].text(), "no");
+        assert_eq!(event.session_id.as_deref(), Some("s"));
+        assert!(chat.next().await.is_none());
+        let mut request = chat_with("s", "/admin", stream);
+        request.headers.insert("x-key".to_owned(), "secret".into());
+        assert_eq!(host.chat(request).await.unwrap().handled.unwrap().status, 200);
+        // Nothing was stored, and no model was asked.
+        assert!(host.app().load_session("s").await.unwrap().is_none());
+        assert!(scene.provider.requests().is_empty());
+        chat_to_end(&host, chat_with("s", "hi", stream)).await;
+        assert_eq!(scene.provider.last_request(), "hi");
+        assert_eq!(said(host.app(), "s").await, "hi|from the model");
+        expect![[r#"
+            "/admin" by acme/ana with null in s
+            "/admin" by acme/ana with "secret" in s
+            "hi" by acme/ana with null in s"#]]
+        .assert_eq(&log.lines().join("\n"));
+    }
+}
+
+#[tokio::test] // L-07, L-08
+async fn an_interceptor_rewrites_what_the_agent_is_asked() {
+    let log = Log::new();
+    let heard = log.clone();
+    let expanding = ScriptedHost::new("expanding").intercept_chat_request(|input, _| {
+        let rest = input.text.strip_prefix("/twice ").map(str::to_owned);
+        async {
+            let Some(rest) = rest else { return Ok(None) };
+            let metadata = json!({ "command": "/twice" });
+            let overrides = json!({ "model": "small" });
+            Ok(Some(Interception::Rewrite(Rewrite {
+                metadata: metadata.as_object().cloned().unwrap(),
+                overrides: overrides.as_object().cloned().unwrap(),
+                ..Rewrite::text(format!("{rest} {rest}"))
+            })))
+        }
+    });
+    let shouting = ScriptedHost::new("shouting").intercept_chat_request(move |input, _| {
+        heard.add(input.text.clone());
+        async move {
+            match input.text.contains("hey") {
+                true => Ok(Some(Rewrite::text(input.text.to_uppercase()).into())),
+                false => Ok(None),
+            }
+        }
+    });
+    let scene = Scene::says(&["one", "two", "three"]).host(expanding).host(shouting);
+    let (host, _) = open_door(&scene).await;
+    let text = json!({ "type": "text", "text": "hey" }).as_object().unwrap().clone();
+    let image = json!({ "type": "image_url", "image_url": { "url": "data:," } });
+    let request = ChatRequest {
+        content: "/twice".into(),
+        multipart_content: vec![text, image.as_object().unwrap().clone()],
+        ..chat_with("s", "", true)
+    };
+    chat_to_end(&host, request).await;
+    // The text came in two parts, of which the second is not the beginning of a line.
+    assert_eq!(log.lines(), ["/twice\n\nhey"]);
+    assert_eq!(model_of(&chat_to_end(&host, chat_with("s", "/twice hey", true)).await), "small");
+    assert_eq!(log.lines()[1], "hey hey");
+    let session = host.app().session("s").await.unwrap().session;
+    let asked: Vec<&Message> =
+        session.messages().iter().filter(|message| message.role() == Role::User).collect();
+    assert_eq!(asked[0].text(), "/TWICE\n\nHEY");
+    assert_eq!(asked[0].multipart_content().len(), 1);
+    assert_eq!(asked[1].text(), "HEY HEY");
+    assert_eq!(asked[1].metadata()["command"], "/twice");
+    // What the surface asked for counts more than what a plugin did.
+    let mut request = chat_with("s", "/twice hey", true);
+    request.overrides.insert("model".to_owned(), "large".into());
+    assert_eq!(model_of(&chat_to_end(&host, request).await), "large");
+}
+
+/// The model that answered.
+fn model_of(events: &[Arc<Event>]) -> String {
+    match events.last().map(|event| &event.kind) {
+        Some(EventKind::Final { model: Some(name), .. }) => name.model.clone().unwrap_or_default(),
+        other => panic!("{other:?}"),
+    }
+}
