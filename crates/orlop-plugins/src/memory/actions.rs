@@ -53,7 +53,7 @@ impl ApplicationPlugin for MemoryActions {
 
 async fn act(input: &ApplicationActionInput, app: &Application) -> Result<ActionResult> {
     let text = |key: &str| input.params.get(key).and_then(Value::as_str).unwrap_or_default();
-    let at = super::learn::now();
+    let at = orlop_app::now();
     let message = match input.action_id.as_str() {
         "list_memory" => return listed(app).await,
         "add_memory" => {

@@ -3,11 +3,11 @@
 
 use super::facts::Source;
 use super::{change, of_user};
-use orlop_app::{Application, rfc3339};
+use orlop_app::{Application, now};
 use orlop_core::hooks::RequestInfo;
 use orlop_core::{Config, Message, OUTPUT, RequestOptions, Result, Role, Session, Value};
 use serde_json::json;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 /// How much of the user's words is read, and of what is known already, in characters.
 const MAX_WORDS: usize = 4_000;
@@ -18,12 +18,6 @@ const MAX_LEARNED: usize = 5;
 const LIMIT: Duration = Duration::from_secs(60);
 /// Words that are too few to learn from, in characters.
 const TOO_SHORT: usize = 15;
-
-/// The present, RFC 3339.
-pub(super) fn now() -> String {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    rfc3339(i64::try_from(since.as_millis()).unwrap_or_default())
-}
 
 /// Learns from what the user said in the turn that was just stored.
 pub(super) async fn from_turn(app: &Application, info: &RequestInfo) -> Result<()> {

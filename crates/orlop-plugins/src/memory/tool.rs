@@ -93,7 +93,7 @@ async fn run(input: &ToolInput, cx: &Context) -> Result<ToolReport> {
     match input.tool_name.as_str() {
         "remember" => {
             let fact = arguments.needed_text("fact")?;
-            let at = super::learn::now();
+            let at = orlop_app::now();
             let id = change(&app, |facts| facts.add(fact, Source::Agent, &at)).await?;
             Ok(ToolReport::ok(format!("Remembered as {id}.")))
         }
