@@ -3,6 +3,7 @@
 
 mod activity;
 mod arguments;
+mod aside;
 mod ask_user;
 mod attachment_hints;
 mod attachments;

@@ -1,12 +1,10 @@
 //! The host plugin that names sessions: after the first turn a model writes a short title. Nobody
 //! waits for it, nothing of it is part of the conversation, and a title somebody gave stays.
 
+use crate::aside;
 use orlop_app::{Application, Loaded, side_request};
 use orlop_core::hooks::{Hook, HookSet, HostInput, RequestInfo};
-use orlop_core::{
-    Answer, Config, Context, HostPlugin, Manifest, Map, Message, RequestOptions, Result, Role,
-    Value,
-};
+use orlop_core::{Answer, Context, HostPlugin, Manifest, Map, RequestOptions, Result, Role, Value};
 use serde_json::json;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -128,28 +126,14 @@ async fn ask(
         }
         None => (info.agent_id.clone(), loaded.core.clone(), loaded.config.clone()),
     };
-    let config = unjudged(config);
-    let mark = json!({ "side": true, "agent_id": agent });
-    let side = core.create_session(None);
-    let side = side.with_metadata_patch(mark.as_object().unwrap_or(&Map::new()));
-    let side = core.add_message(&side, Message::user(prompt(loaded)), &config).await?;
+    let config = aside::unjudged(&config);
     let context = side_request(NAME, cx)
         .with("requested_for", info.session_id.clone())
         .with("requested_in", info.request_id.clone());
-    let options = RequestOptions { context, without_tools: true, ..RequestOptions::default() };
-    let response = core.send_request(&side, &config, options).await?;
-    let said = response.messages.iter().rev().find(|it| it.role() == Role::Assistant);
-    Ok(said.map(|message| trimmed(message.text())).unwrap_or_default())
-}
-
-/// The settings without a schema for answers: a title is text.
-fn unjudged(config: Config) -> Config {
-    if config.get("output_schema").is_none() {
-        return config;
-    }
-    let mut values = config.values().clone();
-    values.shift_remove("output_schema");
-    Config::new(values)
+    let options = RequestOptions { context, ..RequestOptions::default() };
+    let side = aside::session(&core, Some(&agent));
+    let said = aside::ask(&core, &config, &side, prompt(loaded), options).await?;
+    Ok(trimmed(aside::answer(&said)))
 }
 
 /// The task, the user's first message and the first answer.

@@ -2,11 +2,9 @@
 
 use super::transcript::pieces;
 use super::{NAME, Settings};
+use crate::aside;
 use orlop_app::{Application, Approval, EventKind, Request, Target, side_request};
-use orlop_core::{
-    Config, Context, Error, Map, Message, RequestOptions, Result, Role, Session, Value,
-};
-use std::borrow::Cow;
+use orlop_core::{Context, Error, Message, RequestOptions, Result, Session};
 
 /// How much a model is given to read at once where its context window is not known, in tokens.
 const UNKNOWN_WINDOW: u64 = 100_000;
@@ -91,11 +89,7 @@ async fn in_pieces(
 }
 
 async fn ask(prompt: String, settings: &Settings, cx: &Context) -> Result<String> {
-    let mut mark = Map::from_iter([("side".to_owned(), true.into())]);
-    if let Some(agent) = cx.session().and_then(Session::agent_id) {
-        mark.insert("agent_id".to_owned(), agent.into());
-    }
-    let side = cx.core().create_session(None).with_metadata_patch(&mark);
+    let side = aside::session(cx.core(), cx.session().and_then(Session::agent_id));
     match (Application::of(cx), &settings.agent) {
         (Ok(app), Some(agent)) => ask_agent(&app, agent, side, prompt, cx).await,
         _ => ask_same(side, prompt, cx).await,
@@ -137,38 +131,21 @@ async fn ask_agent(
         None => finished.await?,
     };
     match &event.kind {
-        EventKind::Final { messages, .. } => Ok(answer(messages)),
+        EventKind::Final { messages, .. } => Ok(aside::answer(messages).to_owned()),
         _ => Ok(String::new()),
     }
 }
 
 /// Asks the agent of the session, without its tools.
 async fn ask_same(side: Session, prompt: String, cx: &Context) -> Result<String> {
-    let config = unjudged(cx.config());
-    let core = cx.core();
-    let side = core.add_message(&side, Message::user(prompt), &config).await?;
+    let config = aside::unjudged(cx.config());
     let options = RequestOptions {
         cancellation: cx.cancellation().cloned(),
         context: side_request(NAME, cx),
-        without_tools: true,
         ..RequestOptions::default()
     };
-    Ok(answer(&core.send_request(&side, &config, options).await?.messages))
-}
-
-/// The settings without a schema for answers: a snapshot is text.
-fn unjudged(config: &Config) -> Cow<'_, Config> {
-    if config.get("output_schema").is_none_or(Value::is_null) {
-        return Cow::Borrowed(config);
-    }
-    let mut values = config.values().clone();
-    values.shift_remove("output_schema");
-    Cow::Owned(Config::new(values))
-}
-
-fn answer(messages: &[Message]) -> String {
-    let said = messages.iter().rfind(|message| message.role() == Role::Assistant);
-    said.map(|message| message.text().to_owned()).unwrap_or_default()
+    let said = aside::ask(cx.core(), &config, &side, prompt, options).await?;
+    Ok(aside::answer(&said).to_owned())
 }
 
 /// The snapshot without what models like to put around it.
