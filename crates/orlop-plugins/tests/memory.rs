@@ -7,7 +7,7 @@ mod stage;
 use expect_test::expect;
 use orlop_app::{Application, Host, Scope};
 use orlop_core::{ActionCall, Map, Value};
-use orlop_plugins::{Memory, MemoryActions, UserMemory};
+use orlop_plugins::{Memory, MemoryActions, Usage, UserMemory};
 use orlop_testkit::scripted::*;
 use serde_json::json;
 use stage::*;
@@ -153,6 +153,22 @@ async fn facts_are_learned_after_the_turn_is_stored() {
     assert!(!asked.contains("nice"), "only the user's words are read: {asked}");
     assert_eq!(said(&app, "s").await, "I live in Bremen and like tea, by the way.|nice");
     assert_eq!(stage.model.requests().len(), 2);
+}
+
+#[tokio::test]
+async fn what_learning_costs_is_counted_to_it_and_brings_no_tools() {
+    let stage = stage().feature(Usage::default()).settings("user_memory = { learn = true }");
+    let usage = json!({ "usage": { "input_tokens": 70, "output_tokens": 5 } });
+    let learned = json!({ "who": "assistant", "say": r#"{"facts": []}"#, "_metadata": usage });
+    stage.model.reply(ScriptedReply::text(&["nice"])).reply(ScriptedReply::items(vec![learned]));
+    let host = stage.open().await;
+    let app = host.app().clone();
+    chat_to_end(&host, chat("s", "I live in Bremen and like tea, by the way.")).await;
+    host.stop().await;
+    let state = app.plugin_state("s", "usage").await.unwrap().unwrap().value;
+    assert_eq!(state["plugins"]["user_memory"]["input_tokens"], 70);
+    let offered = |request: usize| stage.model.requests()[request].1.request.get("tools").cloned();
+    assert!(offered(0).is_some() && offered(1).is_none(), "{:?}", offered(1));
 }
 
 #[tokio::test]

@@ -2,10 +2,11 @@
 //! the user's own words tell. Nothing else is read, so that no page or file can put words in.
 
 use super::facts::Source;
-use super::{change, of_user};
-use orlop_app::{Application, now};
+use super::{NAME, change, of_user};
+use crate::aside;
+use orlop_app::{Application, now, side_request};
 use orlop_core::hooks::RequestInfo;
-use orlop_core::{Config, Message, OUTPUT, RequestOptions, Result, Role, Session, Value};
+use orlop_core::{Config, Context, Message, OUTPUT, RequestOptions, Result, Role, Value};
 use serde_json::json;
 use std::time::Duration;
 
@@ -20,7 +21,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 const TOO_SHORT: usize = 15;
 
 /// Learns from what the user said in the turn that was just stored.
-pub(super) async fn from_turn(app: &Application, info: &RequestInfo) -> Result<()> {
+pub(super) async fn from_turn(app: &Application, info: &RequestInfo, cx: &Context) -> Result<()> {
     let session = app.stored_session(&info.session_id).await?;
     // Who speaks in a sub-session is another agent.
     if session.metadata().get("parent_session_id").is_some_and(Value::is_string) {
@@ -36,7 +37,7 @@ pub(super) async fn from_turn(app: &Application, info: &RequestInfo) -> Result<(
     let (known, _) = known.within(words, MAX_KNOWN);
     let known: Vec<&str> = known.iter().map(|fact| fact.text.as_str()).collect();
     let question = question(words, &known);
-    let answer = tokio::time::timeout(LIMIT, ask(app, &info.agent_id, question)).await;
+    let answer = tokio::time::timeout(LIMIT, ask(app, info, question, cx)).await;
     let Ok(answer) = answer else { return Ok(()) };
     let learned = facts_in(&answer?);
     if learned.is_empty() {
@@ -70,8 +71,13 @@ fn question(words: &str, known: &[&str]) -> String {
 }
 
 /// One model call without a session that is kept and without anything that runs tools.
-async fn ask(app: &Application, agent: &str, question: String) -> Result<Vec<Message>> {
-    let (core, config) = app.agent(agent)?;
+async fn ask(
+    app: &Application,
+    info: &RequestInfo,
+    question: String,
+    cx: &Context,
+) -> Result<Vec<Message>> {
+    let (core, config) = app.agent(&info.agent_id)?;
     let mut settings = config.values().clone();
     settings.shift_remove("system_message");
     settings.insert(
@@ -82,9 +88,12 @@ async fn ask(app: &Application, agent: &str, question: String) -> Result<Vec<Mes
         }),
     );
     let config = Config::new(settings);
-    let session =
-        core.add_message(&Session::new("memory"), Message::user(question), &config).await?;
-    Ok(core.send_request(&session, &config, RequestOptions::default()).await?.messages)
+    let context = side_request(NAME, cx)
+        .with("requested_for", info.session_id.clone())
+        .with("requested_in", info.request_id.clone());
+    let options = RequestOptions { context, ..RequestOptions::default() };
+    let side = aside::session(&core, Some(&info.agent_id));
+    aside::ask(&core, &config, &side, question, options).await
 }
 
 /// The facts of an answer; one that does not fit has none.

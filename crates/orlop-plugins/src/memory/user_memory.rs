@@ -98,9 +98,9 @@ impl UserMemory {
             tracing::debug!(target: "orlop::memory", "too much is being learned; a turn is passed over");
             return Ok(());
         }
-        let (app, info) = (app.for_scope(app.scope().clone()), info.clone());
+        let (app, info, cx) = (app.for_scope(app.scope().clone()), info.clone(), cx.clone());
         learning.spawn(async move {
-            if let Err(error) = learn::from_turn(&app, &info).await {
+            if let Err(error) = learn::from_turn(&app, &info, &cx).await {
                 tracing::warn!(target: "orlop::memory", %error, "nothing could be learned from a turn");
             }
         });
