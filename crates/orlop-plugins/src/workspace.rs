@@ -4,7 +4,7 @@ use orlop_app::config::RuntimeEnv;
 use orlop_core::{Context, Error, Result, Value};
 use std::collections::VecDeque;
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::path::{Component, Path, PathBuf};
 
 /// How many links are followed on the way to one file.
@@ -41,7 +41,7 @@ impl Workspace {
         };
         let root = root.canonicalize().map_err(gone)?;
         if !root.is_dir() {
-            return Err(gone(io::ErrorKind::NotADirectory.into()));
+            return Err(gone(ErrorKind::NotADirectory.into()));
         }
         let mut folders = vec![root];
         for folder in more {
@@ -100,23 +100,25 @@ pub fn real_path(path: &Path) -> io::Result<PathBuf> {
             continue;
         }
         let next = real.join(&step);
-        match next.symlink_metadata() {
-            Ok(found) if found.is_symlink() => {
-                links += 1;
-                if links > MAX_LINKS {
-                    return Err(io::Error::other("there are too many links on the way"));
-                }
-                let target = next.read_link()?;
-                if target.is_absolute() {
-                    real = PathBuf::from("/");
-                }
-                for step in steps(&target).into_iter().rev() {
-                    rest.push_front(step);
-                }
+        // One look at each step: what is no link is refused as one, what is not there is taken as
+        // it is written.
+        let target = match next.read_link() {
+            Ok(target) => target,
+            Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::NotFound) => {
+                real = next;
+                continue;
             }
-            Ok(_) => real = next,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => real = next,
             Err(error) => return Err(error),
+        };
+        links += 1;
+        if links > MAX_LINKS {
+            return Err(io::Error::other("there are too many links on the way"));
+        }
+        if target.is_absolute() {
+            real = PathBuf::from("/");
+        }
+        for step in steps(&target).into_iter().rev() {
+            rest.push_front(step);
         }
     }
     Ok(real)
