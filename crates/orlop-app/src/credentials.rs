@@ -3,12 +3,13 @@
 //! A configuration uses one as `${credential:NAME}`; login plugins write them. The file is read
 //! when a value is needed, so a login holds from the next request on.
 
+use crate::private_file;
 use orlop_core::{Error, Map, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs::{File, OpenOptions};
-use std::io::{ErrorKind, Read, Write};
+use std::fs::File;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 /// The name of the file in the data folder.
@@ -160,25 +161,15 @@ impl Credentials {
     /// Reads, changes and writes while no other process does. Who reads sees the old file or the
     /// new one, never a part of it.
     fn change(&self, change: impl FnOnce(&mut Logins) -> bool) -> Result<bool> {
-        let folder = self.file.parent().unwrap_or(Path::new("."));
         let failed = |error: std::io::Error| self.failed("cannot be written", &error);
-        std::fs::create_dir_all(folder).map_err(failed)?;
-        let folder = File::open(folder).map_err(failed)?;
-        folder.lock().map_err(failed)?;
+        let folder = private_file::lock_folder_of(&self.file).map_err(failed)?;
         let mut logins = self.load()?;
         if !change(&mut logins) {
             return Ok(false);
         }
         let text = serde_json::to_string_pretty(&logins)
             .map_err(|error| Error::internal(format!("credentials do not serialise: {error}")))?;
-        let new = self.file.with_extension(format!("{}.new", uuid::Uuid::new_v4()));
-        let written = write_new(&new, text.as_bytes())
-            .and_then(|()| std::fs::rename(&new, &self.file))
-            .and_then(|()| folder.sync_all());
-        written.map_err(|error| {
-            let _ = std::fs::remove_file(&new);
-            failed(error)
-        })?;
+        private_file::replace(&self.file, text.as_bytes(), &folder).map_err(failed)?;
         Ok(true)
     }
 
@@ -206,14 +197,4 @@ impl Credentials {
     fn check_private(&self, _: &File) -> Result<()> {
         Ok(())
     }
-}
-
-fn write_new(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(path)?;
-    file.write_all(bytes)?;
-    file.sync_all()
 }

@@ -20,6 +20,9 @@ pub(crate) struct Cli {
     /// Set a configuration key, for instance `--set agents.default.model=m`. May be repeated.
     #[arg(long, global = true, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
+    /// Use everything the project's orlop.toml says, this time. ORLOP_TRUST=1 does the same.
+    #[arg(long, global = true)]
+    pub(crate) trust: bool,
     /// Say more on stderr; twice for everything.
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
@@ -67,6 +70,8 @@ pub(crate) enum Command {
     /// The configuration: show, check, describe, begin one.
     #[command(subcommand)]
     Config(Config),
+    /// Trust the orlop.toml of a project, so that everything it says is used.
+    Trust(Trust),
     /// Check that everything works, and say what to do where it does not.
     Doctor {
         /// Print JSON.
@@ -118,6 +123,22 @@ pub(crate) struct Run {
     /// The id of the request: sending it again gives the same answer and runs nothing twice.
     #[arg(long, value_name = "ID")]
     pub(crate) request_id: Option<String>,
+}
+
+/// Trust the orlop.toml of a project.
+#[derive(Debug, Args)]
+pub(crate) struct Trust {
+    /// A folder in the project; the working folder if it is not said.
+    pub(crate) path: Option<PathBuf>,
+    /// The folders that are trusted, and those that were refused.
+    #[arg(long, conflicts_with_all = ["path", "remove"])]
+    pub(crate) list: bool,
+    /// Forget what was answered about the folder.
+    #[arg(long)]
+    pub(crate) remove: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// How to print an answer.

@@ -5,7 +5,18 @@ use orlop_app::assets::{AssetFiles, AssetLimits};
 use orlop_app::config::{AppConfig, Locations, RuntimeEnv};
 use orlop_app::{Application, Host, Plugins};
 use orlop_core::Error;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+
+/// What the flags of a command say about the configuration.
+#[derive(Clone)]
+pub(crate) struct Wanted {
+    /// The only file to read.
+    pub(crate) file: Option<PathBuf>,
+    /// Settings over those of the files.
+    pub(crate) set: Vec<String>,
+    /// Whether everything a project's file says is used.
+    pub(crate) trust: bool,
+}
 
 /// Folders, configuration and plugins of a command.
 pub(crate) struct Workplace {
@@ -18,19 +29,14 @@ pub(crate) struct Workplace {
 
 impl Workplace {
     /// Reads the configuration. Problems in it are kept for `config check` unless `strict`.
-    pub(crate) fn find(
-        file: Option<&Path>,
-        set: &[String],
-        plugins: Plugins,
-        strict: bool,
-    ) -> Result<Self, Failure> {
+    pub(crate) fn find(wanted: &Wanted, plugins: Plugins, strict: bool) -> Result<Self, Failure> {
+        let Wanted { file, set, trust } = wanted;
         let vars = RuntimeEnv::process_vars();
-        let working_dir = std::env::current_dir().map_err(|error| Failure {
-            code: crate::exit::FAILED,
-            message: format!("the working folder cannot be read: {error}; change to another one"),
-        })?;
-        let locations =
-            Locations::find(&vars, &working_dir, file).map_err(|error| Failure::config(&error))?;
+        let mut locations = Locations::find(&vars, &working_dir()?, file.as_deref())
+            .map_err(|error| Failure::config(&error))?;
+        if *trust || vars.get("ORLOP_TRUST").is_some_and(|value| value == "1") {
+            locations = locations.trusting_project();
+        }
         let env = RuntimeEnv::new(vars, &locations, &locations.home().join("plugins"));
         let config = match strict {
             true => AppConfig::load(&locations, set, env)?,
@@ -40,6 +46,29 @@ impl Workplace {
         let providers: Vec<&str> = providers.iter().map(String::as_str).collect();
         let (config, notice) = config.or_default_agent(&providers);
         Ok(Self { locations, config, plugins, notice })
+    }
+
+    /// Reads the configuration as [`find`](Self::find) does, and tells if a part of it is not used.
+    pub(crate) fn find_telling(
+        wanted: &Wanted,
+        plugins: Plugins,
+        strict: bool,
+    ) -> Result<Self, Failure> {
+        let found = Self::find(wanted, plugins, strict)?;
+        found.tell_untrusted();
+        Ok(found)
+    }
+
+    /// Tells in one line what of the project's file is not used, if anything.
+    pub(crate) fn tell_untrusted(&self) {
+        if let Some(untrusted) = self.config.untrusted() {
+            let told = format!(
+                "orlop: {} is not trusted, so that it does not set {}; `orlop trust` trusts it, --trust does so once",
+                untrusted.file,
+                untrusted.summary()
+            );
+            crate::output::tell(&orlop_app::ui::plain_line(&told));
+        }
     }
 
     /// The file of the default store.
@@ -90,4 +119,12 @@ impl Workplace {
     pub(crate) async fn host(&self) -> Result<Host, Failure> {
         Ok(Host::start(self.application().await?, None).await?)
     }
+}
+
+/// The folder the command was started in.
+pub(crate) fn working_dir() -> Result<PathBuf, Failure> {
+    std::env::current_dir().map_err(|error| Failure {
+        code: crate::exit::FAILED,
+        message: format!("the working folder cannot be read: {error}; change to another one"),
+    })
 }

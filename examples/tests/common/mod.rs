@@ -77,6 +77,7 @@ impl Place {
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", &self.folder.0)
             .env("ORLOP_HOME", self.folder.0.join("home"))
+            .env("ORLOP_TRUST", "1")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

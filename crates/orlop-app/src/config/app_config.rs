@@ -8,6 +8,7 @@ use super::problem::{ConfigError, Problem};
 use super::read;
 use super::resolve::Resolver;
 use super::tree::{Node, Table, lay_over};
+use super::trust::{self, Divided, ProjectTrust};
 use orlop_core::{Result, Value};
 use std::fmt;
 use std::path::Path;
@@ -44,13 +45,16 @@ pub struct AppConfig {
     pub(super) files: Vec<Arc<SourceFile>>,
     /// What was wrong with reading it; where there is something, `tree` is not complete.
     pub(super) read_problems: Vec<Problem>,
+    /// What the project's file says that needs trust, in force or not.
+    pub(super) trust: Option<ProjectTrust>,
     /// Why the agents cannot be used although they are there.
     pub(super) unusable: Option<String>,
 }
 
 impl AppConfig {
     /// Reads the files and lays the flags `--set key=value` over them. Fails with every problem of
-    /// reading at once.
+    /// reading at once. What a project's file says that needs trust is left out where the user has
+    /// not trusted it; [`project_trust`](Self::project_trust) tells of it.
     pub fn load(
         locations: &Locations,
         flags: &[String],
@@ -66,8 +70,16 @@ impl AppConfig {
         let named = |path| SourceFile::new(path, locations.working_dir());
         let files: Vec<Arc<SourceFile>> =
             locations.files().iter().map(|path| named(path)).collect();
-        let layers = files.iter().map(read::read_file).collect();
-        let mut config = Self::of_layers(layers, files, env);
+        let mut config = Self::of_layers(Vec::new(), files.clone(), env);
+        for file in &files {
+            let layer = read::read_file(file);
+            match layer {
+                Ok(layer) if locations.project_file() == Some(file.path()) => {
+                    config.lay_project(file, layer, locations.home());
+                }
+                layer => config.lay(layer),
+            }
+        }
         let (layer, problems) = flags::layer(flags);
         lay_over(&mut config.tree, layer);
         config.read_problems.extend(problems);
@@ -88,14 +100,39 @@ impl AppConfig {
         files: Vec<Arc<SourceFile>>,
         env: RuntimeEnv,
     ) -> Self {
-        let (mut tree, mut read_problems) = (Table::new(), Vec::new());
-        for layer in layers {
-            match layer {
-                Ok(layer) => lay_over(&mut tree, layer),
-                Err(problems) => read_problems.extend(problems),
-            }
+        let (tree, read_problems) = (Table::new(), Vec::new());
+        let mut config = Self { tree, env, files, read_problems, trust: None, unusable: None };
+        layers.into_iter().for_each(|layer| config.lay(layer));
+        config
+    }
+
+    fn lay(&mut self, layer: Result<Table, Vec<Problem>>) {
+        match layer {
+            Ok(layer) => lay_over(&mut self.tree, layer),
+            Err(problems) => self.read_problems.extend(problems),
         }
-        Self { tree, env, files, read_problems, unusable: None }
+    }
+
+    /// Lays the file of a project over the rest: all of it where it is trusted.
+    fn lay_project(&mut self, file: &Arc<SourceFile>, layer: Table, home: &Path) {
+        let Divided { harmless, trust } = match trust::divide(file, &layer, &self.tree, home) {
+            Ok(divided) => divided,
+            Err(problem) => return self.read_problems.push(problem),
+        };
+        let is_trusted = trust.as_ref().is_none_or(ProjectTrust::is_trusted);
+        lay_over(&mut self.tree, if is_trusted { layer } else { harmless });
+        self.trust = trust;
+    }
+
+    /// What the project's file says that needs trust, and whether it is in force. None where it
+    /// says nothing of the kind, or was named by the user.
+    pub fn project_trust(&self) -> Option<&ProjectTrust> {
+        self.trust.as_ref()
+    }
+
+    /// What the project's file says that is not in force, because it is not trusted.
+    pub fn untrusted(&self) -> Option<&ProjectTrust> {
+        self.trust.as_ref().filter(|trust| !trust.is_trusted())
     }
 
     /// The runtime environment, for plugins and child processes.

@@ -24,6 +24,8 @@ pub struct Locations {
     working_dir: PathBuf,
     user_file: PathBuf,
     files: Vec<PathBuf>,
+    /// The last of the files, where it was found and not named, and nobody vouched for it.
+    project_file: Option<PathBuf>,
 }
 
 impl Locations {
@@ -32,14 +34,29 @@ impl Locations {
         let places = Places { vars, working_dir };
         let home = places.home()?;
         let user_file = places.config_home(&home).join("config.toml");
+        let mut project_file = None;
         let files = match config_flag {
             Some(file) => vec![working_dir.join(file)],
             None => {
+                project_file = places.project_file();
                 let user = Some(user_file.clone()).filter(|file| is_there(file));
-                user.into_iter().chain(places.project_file()).collect()
+                user.into_iter().chain(project_file.clone()).collect()
             }
         };
-        Ok(Self { home, working_dir: working_dir.to_owned(), user_file, files })
+        let working_dir = working_dir.to_owned();
+        Ok(Self { home, working_dir, user_file, files, project_file })
+    }
+
+    /// Takes the project's file for one that the user named: everything it says holds.
+    pub fn trusting_project(mut self) -> Self {
+        self.project_file = None;
+        self
+    }
+
+    /// The project's file, unless everything it says holds because the user named it or vouched
+    /// for it.
+    pub fn project_file(&self) -> Option<&Path> {
+        self.project_file.as_deref()
     }
 
     /// The folder of the data: `orlop.db`, `assets`, `models`, `plugins` and others.

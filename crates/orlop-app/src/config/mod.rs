@@ -29,6 +29,7 @@ mod testing;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod trust;
 mod validate;
 
 pub use app_config::AppConfig;
@@ -42,3 +43,4 @@ pub use schema::Schema;
 pub use sections::{Assets, McpServer, McpTransport, PluginEntry, Server, ServerToken};
 pub use show::{Shown, ShownValue};
 pub use starter::starter;
+pub use trust::{Answer, ProjectTrust, TrustState, TrustedFolders, TrustedSetting};

@@ -90,6 +90,18 @@ pub(super) fn credentials(text: &str) -> Vec<String> {
     found.into_inner()
 }
 
+/// Whether nothing but these variables stands in for parts of the text.
+pub(super) fn needs_only(text: &str, variables: &[&str]) -> bool {
+    let others = std::cell::Cell::new(false);
+    let looking = |name: Name<'_>| {
+        let is_known = matches!(name, Name::Variable(name) if variables.contains(&name));
+        others.set(others.get() || !is_known);
+        // What is empty makes way for its default, in which there may be others.
+        Ok(Some(Cow::from("")))
+    };
+    resolve(text, &looking).is_ok() && !others.get()
+}
+
 /// Where the next placeholder begins, and how.
 fn next_opening(text: &str) -> Option<(usize, &'static str)> {
     let found = OPENINGS.iter().filter_map(|opening| Some((text.find(opening)?, *opening)));

@@ -8,6 +8,7 @@ use super::resolve::{Resolver, value_of};
 use super::schema::Schema;
 use super::secrets;
 use super::tree::{Content, Node, Table, below, item};
+use super::trust::ProjectTrust;
 use orlop_core::Value;
 use serde_json::json;
 use std::fmt;
@@ -19,6 +20,8 @@ pub struct Shown {
     pub files: Vec<String>,
     /// The values.
     pub values: Vec<ShownValue>,
+    /// What the project's file says that is not in force, because it is not trusted.
+    pub untrusted: Option<ProjectTrust>,
 }
 
 /// One value in force.
@@ -53,6 +56,7 @@ impl AppConfig {
         Shown {
             files: self.files.iter().map(|file| file.path().display().to_string()).collect(),
             values,
+            untrusted: self.untrusted().cloned(),
         }
     }
 }
@@ -212,9 +216,15 @@ fn mask_everywhere(values: &mut [ShownValue], secrets: &[String]) {
 
 impl Shown {
     /// The same for programs: `files`, and `values` with `key`, `value`, `source` and, where they
-    /// apply, `file`, `line`, `column`, `variables` and `undefined`.
+    /// apply, `file`, `line`, `column`, `variables` and `undefined`; and `untrusted`, if a project's
+    /// file says what is not in force.
     pub fn to_json(&self) -> Value {
-        json!({ "files": self.files, "values": self.values.iter().map(ShownValue::to_json).collect::<Vec<_>>() })
+        let values: Vec<Value> = self.values.iter().map(ShownValue::to_json).collect();
+        let mut shown = json!({ "files": self.files, "values": values });
+        if let Some(untrusted) = &self.untrusted {
+            shown["untrusted"] = untrusted.to_json();
+        }
+        shown
     }
 }
 
@@ -256,6 +266,12 @@ impl fmt::Display for Shown {
         let width = lines.iter().map(|line| line.chars().count()).max().unwrap_or(0).min(60);
         for (line, shown) in lines.iter().zip(&self.values) {
             writeln!(f, "{line:width$}  # {}", shown.source())?;
+        }
+        if let Some(untrusted) = &self.untrusted {
+            writeln!(f, "# ignored until the folder is trusted (orlop trust):")?;
+            for setting in &untrusted.settings {
+                writeln!(f, "# {} = {}  # {}", setting.key, setting.value, setting.origin)?;
+            }
         }
         Ok(())
     }

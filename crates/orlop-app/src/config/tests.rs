@@ -120,6 +120,7 @@ fn later_layers_win_and_flags_have_the_last_word() {
     let config_home = folder.path().join("config").display().to_string();
     let vars = Vars::from([("HOME".into(), "/h".into()), ("XDG_CONFIG_HOME".into(), config_home)]);
     let locations = Locations::find(&vars, &folder.path().join("work"), None).unwrap();
+    let locations = locations.trusting_project();
     let build = |flags: &[&str]| {
         let flags: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
         let env = RuntimeEnv::new(vars.clone(), &locations, Path::new("/builtin"));
@@ -153,11 +154,20 @@ fn what_one_layer_denies_no_other_allows() {
     let config_home = folder.path().join("config").display().to_string();
     let vars = Vars::from([("HOME".into(), "/h".into()), ("XDG_CONFIG_HOME".into(), config_home)]);
     let locations = Locations::find(&vars, &folder.path().join("work"), None).unwrap();
-    let env = RuntimeEnv::new(vars, &locations, Path::new("/builtin"));
     let flags = ["permissions.deny=[\"y\"]".to_owned()];
-    let config = AppConfig::load(&locations, &flags, env).unwrap();
-    expect![[r#"{"permissions":{"mode":"all","allow":["b"],"deny":["shell(rm *)","y","x"]}}"#]]
-        .assert_eq(&json_of(&config.build_agent_config("default").unwrap()));
+    let check = |locations: &Locations, expected: Expect| {
+        let env = RuntimeEnv::new(vars.clone(), locations, Path::new("/builtin"));
+        let config = AppConfig::load(locations, &flags, env).unwrap();
+        expected.assert_eq(&json_of(&config.build_agent_config("default").unwrap()));
+    };
+    check(
+        &locations,
+        expect![[r#"{"permissions":{"mode":"ask","allow":["a"],"deny":["shell(rm *)","y","x"]}}"#]],
+    );
+    check(
+        &locations.trusting_project(),
+        expect![[r#"{"permissions":{"mode":"all","allow":["b"],"deny":["shell(rm *)","y","x"]}}"#]],
+    );
 }
 
 #[test]

@@ -79,6 +79,9 @@ pub(super) fn run(
                     }
                 },
             })?;
+            if path.file_name().is_some_and(|name| name == PROJECT_FILE) {
+                super::trust::trust_own(&path)?;
+            }
             output::line(&format!("wrote {}", path.display()))?;
             Ok(ExitCode::SUCCESS)
         }

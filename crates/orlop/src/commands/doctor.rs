@@ -25,6 +25,7 @@ impl Finding {
 
 pub(super) async fn run(workplace: Workplace, json: bool) -> Result<ExitCode, Failure> {
     let mut findings = vec![configuration(&workplace)];
+    findings.extend(trust(&workplace));
     // A system without one is no fault of this installation; what it means is said.
     findings.push(Finding::of("sandbox", Ok(orlop_plugins::Sandbox::support().to_string())));
     match workplace.application().await {
@@ -63,6 +64,17 @@ fn configuration(workplace: &Workplace) -> Finding {
         (Some(first), n) => Err(format!("{first} (and {} more; `orlop config check`)", n - 1)),
     };
     Finding::of("configuration", found)
+}
+
+/// What of the project's file is not used. That is no fault, and people should know it.
+fn trust(workplace: &Workplace) -> Option<Finding> {
+    let trust = workplace.config.project_trust()?;
+    let (file, keys) = (&trust.file, trust.summary());
+    let detail = match trust.is_trusted() {
+        true => format!("{file} is trusted with {keys}"),
+        false => format!("{file} is not trusted; ignored: {keys} (`orlop trust` trusts it)"),
+    };
+    Some(Finding::of("trust", Ok(detail)))
 }
 
 async fn look_at(app: &Application, findings: &mut Vec<Finding>) {

@@ -10,10 +10,11 @@ mod question;
 mod run;
 mod session;
 mod trace;
+mod trust;
 
-use crate::cli::{Cli, Command, Model};
+use crate::cli::{Cli, Command, Config, Model};
 use crate::exit::Failure;
-use crate::workplace::Workplace;
+use crate::workplace::{Wanted, Workplace};
 use clap::CommandFactory;
 use orlop_app::Plugins;
 use orlop_core::{Map, Value};
@@ -21,8 +22,10 @@ use std::io::Write;
 use std::process::ExitCode;
 
 pub(crate) async fn dispatch(cli: Cli, plugins: Plugins) -> Result<ExitCode, Failure> {
-    let Cli { config, set, command, .. } = cli;
-    let find = |strict: bool| Workplace::find(config.as_deref(), &set, plugins.clone(), strict);
+    let Cli { config: file, set, trust, command, .. } = cli;
+    let wanted = Wanted { file, set, trust };
+    let find = |strict: bool| Workplace::find(&wanted, plugins.clone(), strict);
+    let ready = |strict: bool| Workplace::find_telling(&wanted, plugins.clone(), strict);
     match command {
         Command::Completions { shell } => {
             // Not to stdout itself: the generator panics if it cannot write.
@@ -31,20 +34,26 @@ pub(crate) async fn dispatch(cli: Cli, plugins: Plugins) -> Result<ExitCode, Fai
             std::io::stdout().lock().write_all(&script)?;
             Ok(ExitCode::SUCCESS)
         }
-        Command::Config(command) => config::run(command, find),
-        Command::Doctor { json } => doctor::run(find(false)?, json).await,
-        Command::Run(run) => run::run(find(true)?, run).await,
-        Command::Session(command) => session::run(find(true)?, command).await,
-        Command::Agent(command) => agent::agents(find(true)?, command).await,
-        Command::Tool(command) => agent::tools(find(true)?, command).await,
-        Command::Model(Model::List { agent, json }) => {
-            agent::models(find(true)?, agent, json).await
+        Command::Config(command) => {
+            // A file is checked as a whole, whether or not it is in force.
+            let trust = matches!(command, Config::Check { .. }) || wanted.trust;
+            let wanted = Wanted { trust, ..wanted.clone() };
+            config::run(command, |strict| Workplace::find(&wanted, plugins.clone(), strict))
         }
-        Command::Model(Model::Pull(pull)) => model::run(&find(false)?, pull).await,
-        Command::Login { name } => login::log_in(find(true)?, name).await,
-        Command::Logout { name } => login::log_out(find(true)?, name).await,
-        Command::Action(command) => action::run(find(true)?, command).await,
-        Command::Trace { request_id, json } => trace::run(find(true)?, request_id, json).await,
+        Command::Trust(command) => trust::run(&command),
+        Command::Doctor { json } => doctor::run(find(false)?, json).await,
+        Command::Run(run) => run::run(trust::settled(|| find(true)).await?, run).await,
+        Command::Session(command) => session::run(ready(true)?, command).await,
+        Command::Agent(command) => agent::agents(ready(true)?, command).await,
+        Command::Tool(command) => agent::tools(ready(true)?, command).await,
+        Command::Model(Model::List { agent, json }) => {
+            agent::models(ready(true)?, agent, json).await
+        }
+        Command::Model(Model::Pull(pull)) => model::run(&ready(false)?, pull).await,
+        Command::Login { name } => login::log_in(ready(true)?, name).await,
+        Command::Logout { name } => login::log_out(ready(true)?, name).await,
+        Command::Action(command) => action::run(ready(true)?, command).await,
+        Command::Trace { request_id, json } => trace::run(ready(true)?, request_id, json).await,
     }
 }
 

@@ -47,7 +47,8 @@ pub(super) async fn put(app: &Application, asked: &Event) -> Result<(), Failure>
     }
 }
 
-fn is_attended() -> bool {
+/// Whether a person can be asked.
+pub(super) fn is_attended() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
