@@ -5,7 +5,7 @@ use crate::application::{Application, Loaded, Step};
 use crate::lock::{SessionLock, Wait};
 use crate::persist;
 use crate::scope::check_id;
-use crate::store::{ChangeNote, Head, Hit, ListQuery, NewEvent};
+use crate::store::{ChangeNote, Head, Hit, ListQuery, NewEvent, SearchQuery};
 use crate::time::{now, rfc3339};
 use crate::undo::note_of;
 use orlop_core::hooks::Hook;
@@ -307,9 +307,9 @@ impl Application {
         Ok(())
     }
 
-    /// Sessions in whose messages all words of `text` occur, best first.
-    pub async fn search_sessions(&self, text: &str, limit: usize) -> Result<Vec<Hit>> {
-        self.shared.store.search(&self.scope, text, limit).await
+    /// Sessions in whose messages all words of a query occur, best first.
+    pub async fn search_sessions(&self, query: &SearchQuery) -> Result<Vec<Hit>> {
+        self.shared.store.search(&self.scope, query).await
     }
 
     /// Forks a session up to the message at `upto`, that one included (all, if it is not said),

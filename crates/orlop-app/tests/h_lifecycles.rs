@@ -70,7 +70,7 @@ async fn each_flow_runs_its_lifecycles_application_first() {
     app.load_session("s").await.unwrap().unwrap();
     app.session("s").await.unwrap();
     app.export_session("s", "json").await.unwrap();
-    app.search_sessions("hi", 5).await.unwrap();
+    app.search_sessions(&orlop_app::store::SearchQuery::new("hi", 5)).await.unwrap();
     app.changes("s").await.unwrap();
     assert_eq!(log.take(), Vec::<String>::new(), "reading runs nothing");
 

@@ -465,7 +465,12 @@ async fn nothing_of_another_tenant_can_be_reached() {
         assert!(spy.plugin_state("s", "p").await.unwrap().is_none());
         assert_eq!(spy.list_assets("s").await.unwrap(), []);
         assert_eq!(listed(&spy).await, []);
-        assert!(spy.search_sessions("secret", 5).await.unwrap().is_empty());
+        assert!(
+            spy.search_sessions(&orlop_app::store::SearchQuery::new("secret", 5))
+                .await
+                .unwrap()
+                .is_empty()
+        );
     }
     assert_eq!(app.session("s").await.unwrap().session, before);
 

@@ -2,10 +2,10 @@
 
 use crate::database::{Dialect, Tx, from_json, params};
 use crate::pieces::{ItemId, Pieces};
-use crate::sessions::{HEAD, head_of};
+use crate::sessions::{HEAD, head_of, is_sub_session};
 use crate::words;
 use orlop_app::Scope;
-use orlop_app::store::{Head, Hit};
+use orlop_app::store::{Head, Hit, SearchQuery};
 use orlop_core::{Message, Result};
 use std::collections::HashMap;
 
@@ -16,12 +16,13 @@ const ENOUGH: usize = 2_000;
 /// After so many, in any case.
 const MOST: usize = 20_000;
 
-pub(crate) fn search(tx: &mut dyn Tx, scope: &Scope, text: &str, limit: usize) -> Result<Vec<Hit>> {
-    let wanted = words::query_words(text);
+pub(crate) fn search(tx: &mut dyn Tx, scope: &Scope, query: &SearchQuery) -> Result<Vec<Hit>> {
+    let limit = query.limit;
+    let wanted = words::query_words(&query.text);
     if wanted.is_empty() || limit == 0 {
         return Ok(Vec::new());
     }
-    let mut sessions = Sessions::new(scope);
+    let mut sessions = Sessions::new(scope, query.sub_sessions);
     let mut best: HashMap<String, Found> = HashMap::new();
     let (mut below, mut seen) = (i64::MAX, 0);
     loop {
@@ -89,13 +90,15 @@ fn candidates(
 /// The sessions met on the way, each read once.
 struct Sessions<'a> {
     scope: &'a Scope,
+    /// Whether those that work for another one count.
+    sub_sessions: bool,
     with_log: HashMap<i64, Vec<String>>,
     known: HashMap<String, Option<(Head, Pieces)>>,
 }
 
 impl<'a> Sessions<'a> {
-    fn new(scope: &'a Scope) -> Self {
-        Self { scope, with_log: HashMap::new(), known: HashMap::new() }
+    fn new(scope: &'a Scope, sub_sessions: bool) -> Self {
+        Self { scope, sub_sessions, with_log: HashMap::new(), known: HashMap::new() }
     }
 
     fn with_log(&mut self, tx: &mut dyn Tx, log: i64) -> Result<Vec<String>> {
@@ -121,11 +124,13 @@ impl<'a> Sessions<'a> {
 
     fn read(&self, tx: &mut dyn Tx, id: &str) -> Result<Option<(Head, Pieces)>> {
         let sql = format!(
-            "SELECT {HEAD}, message_pieces FROM sessions WHERE tenant = $1 AND user_id = $2 AND id = $3"
+            "SELECT {HEAD}, message_pieces, metadata FROM sessions WHERE tenant = $1 AND user_id = $2 AND id = $3"
         );
         let row = tx.row(&sql, &params![self.scope.tenant(), self.scope.user(), id])?;
-        row.map(|mut row| Ok((head_of(&mut row)?, from_json("a session", &row.text()?)?)))
-            .transpose()
+        let Some(mut row) = row else { return Ok(None) };
+        let (head, pieces) = (head_of(&mut row)?, from_json("a session", &row.text()?)?);
+        let counts = self.sub_sessions || !is_sub_session(&row.text()?)?;
+        Ok(counts.then_some((head, pieces)))
     }
 
     fn hits(mut self, best: HashMap<String, Found>, wanted: &[String], limit: usize) -> Vec<Hit> {

@@ -213,6 +213,16 @@ fn metadata_text((key, value): &(String, String)) -> Result<String> {
     Ok(format!("{}:{}", to_json("a key", key)?, to_json("a value", value)?))
 }
 
+/// Whether a session works for another one, by its stored metadata.
+pub(crate) fn is_sub_session(stored: &str) -> Result<bool> {
+    // Most are not, and are told without being read.
+    if !stored.contains(&format!("\"{PARENT}\":")) {
+        return Ok(false);
+    }
+    let metadata: Map = from_json("metadata of a session", stored)?;
+    Ok(metadata.get(PARENT).is_some_and(Value::is_string))
+}
+
 /// Whether a session belongs into the list, by its metadata as far as it was read.
 fn is_wanted(stored: &str, query: &ListQuery) -> Result<bool> {
     if stored.is_empty() {

@@ -6,8 +6,8 @@ use crate::{assets, changes, commit, events, leases, plugin_states, search, sess
 use orlop_app::Scope;
 use orlop_app::store::{
     Acquired, AssetRecord, ChangeNote, Commit, Committed, EventQuery, Head, Hit, Lease, ListQuery,
-    NewEvent, Numbers, Page, PluginState, Store, StoreHealth, Stored, StoredChange, StoredSession,
-    TurnRecord,
+    NewEvent, Numbers, Page, PluginState, SearchQuery, Store, StoreHealth, Stored, StoredChange,
+    StoredSession, TurnRecord,
 };
 use orlop_core::types::app_event::Event;
 use orlop_core::{Map, Message, Result, Value};
@@ -88,9 +88,9 @@ impl<Kind: 'static> Store for SqlStore<Kind> {
         self.read(move |tx| sessions::list(tx, &scope, &query))
     }
 
-    fn search<'a>(&'a self, scope: &'a Scope, text: &'a str, limit: usize) -> Stored<'a, Vec<Hit>> {
-        let (scope, text) = (scope.clone(), text.to_owned());
-        self.read(move |tx| search::search(tx, &scope, &text, limit))
+    fn search<'a>(&'a self, scope: &'a Scope, query: &'a SearchQuery) -> Stored<'a, Vec<Hit>> {
+        let (scope, query) = (scope.clone(), query.clone());
+        self.read(move |tx| search::search(tx, &scope, &query))
     }
 
     fn commit<'a>(&'a self, scope: &'a Scope, commit: Commit) -> Stored<'a, Committed> {

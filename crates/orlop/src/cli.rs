@@ -191,6 +191,9 @@ pub(crate) enum Session {
         /// The words.
         #[arg(required = true)]
         words: Vec<String>,
+        /// Also those in which an agent worked for another one.
+        #[arg(long)]
+        sub_sessions: bool,
         /// At most so many sessions.
         #[arg(long, default_value_t = 20)]
         limit: usize,

@@ -39,8 +39,8 @@ pub trait Store: Send + Sync + 'static {
     /// Sessions, the most recently changed first.
     fn list<'a>(&'a self, scope: &'a Scope, query: &'a ListQuery) -> Stored<'a, Page>;
 
-    /// Messages in which all words of `text` occur, best first; one hit a session.
-    fn search<'a>(&'a self, scope: &'a Scope, text: &'a str, limit: usize) -> Stored<'a, Vec<Hit>>;
+    /// Messages in which all words of a query occur, best first; one hit a session.
+    fn search<'a>(&'a self, scope: &'a Scope, query: &'a SearchQuery) -> Stored<'a, Vec<Hit>>;
 
     /// Makes one step durable. Fails with a conflict, and changes nothing, if the lease is not the
     /// newest one, if the session is not at the expected revision, or if a new turn's id is taken.
@@ -202,6 +202,24 @@ pub struct ListQuery {
     pub limit: usize,
     /// Goes on where a page ended.
     pub cursor: Option<String>,
+}
+
+/// Which messages to find.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SearchQuery {
+    /// The words that have to be in a message, all of them.
+    pub text: String,
+    /// Also in sessions that work for another one (`parent_session_id` in their metadata).
+    pub sub_sessions: bool,
+    /// At most so many sessions.
+    pub limit: usize,
+}
+
+impl SearchQuery {
+    /// Looks for the words in sessions of people, and not in those that work for another one.
+    pub fn new(text: impl Into<String>, limit: usize) -> Self {
+        Self { text: text.into(), sub_sessions: false, limit }
+    }
 }
 
 /// A page of sessions.

@@ -233,8 +233,8 @@ impl Store for StoreDouble {
     fn list<'a>(&'a self, scope: &'a Scope, query: &'a ListQuery) -> Stored<'a, Page> {
         self.inner.list(scope, query)
     }
-    fn search<'a>(&'a self, scope: &'a Scope, text: &'a str, limit: usize) -> Stored<'a, Vec<Hit>> {
-        self.inner.search(scope, text, limit)
+    fn search<'a>(&'a self, scope: &'a Scope, query: &'a SearchQuery) -> Stored<'a, Vec<Hit>> {
+        self.inner.search(scope, query)
     }
     fn delete<'a>(
         &'a self,

@@ -3,7 +3,9 @@
 use crate::place::{Place, on_every_store};
 use crate::steps::*;
 use orlop_app::Scope;
-use orlop_app::store::{AssetRecord, ChangeNote, Commit, EventQuery, Lease, SessionWrite, Store};
+use orlop_app::store::{
+    AssetRecord, ChangeNote, Commit, EventQuery, Lease, SearchQuery, SessionWrite, Store,
+};
 use serde_json::json;
 
 /// A session with one of everything.
@@ -40,7 +42,7 @@ async fn everything_of_a_session_goes_with_it(place: &Place) {
     assert_eq!(store.load(&ana(), "s").await.unwrap(), None);
     assert_eq!(store.head(&ana(), "s").await.unwrap(), None);
     assert_eq!(store.list(&ana(), &Default::default()).await.unwrap(), Default::default());
-    assert_eq!(store.search(&ana(), "findme", 9).await.unwrap(), []);
+    assert_eq!(store.search(&ana(), &SearchQuery::new("findme", 9)).await.unwrap(), []);
     assert_eq!(store.turn(&ana(), "r").await.unwrap(), None);
     assert_eq!(store.turns(&ana(), None, 9).await.unwrap(), []);
     assert_eq!(store.abandoned(9).await.unwrap(), []);
@@ -73,7 +75,7 @@ async fn other_sessions_lose_nothing(place: &Place) {
     full(&*store, &ana(), "other", "r2").await;
     store.delete(&ana(), &lease, Vec::new()).await.unwrap().unwrap();
     assert_eq!(texts(&*store, &ana(), "other").await, ["findme", "m"]);
-    assert_eq!(store.search(&ana(), "findme", 9).await.unwrap().len(), 1);
+    assert_eq!(store.search(&ana(), &SearchQuery::new("findme", 9)).await.unwrap().len(), 1);
     assert_eq!(store.turns(&ana(), None, 9).await.unwrap().len(), 1);
     assert_eq!(store.trace(&ana(), "r2").await.unwrap().len(), 1);
     assert_eq!(store.take_signals(&ana(), "r2").await.unwrap().len(), 1);
@@ -113,7 +115,7 @@ async fn forks_live_on_when_their_source_is_deleted(place: &Place) {
     assert_eq!(texts(&*store, &ana(), "f2").await, ["findme", "f2"]);
     let session = store.load(&ana(), "f2").await.unwrap().unwrap().session;
     assert_eq!(session.native_messages.unwrap()[0].wire(), r#"{"native":"n"}"#);
-    assert_eq!(store.search(&ana(), "findme", 9).await.unwrap().len(), 1);
+    assert_eq!(store.search(&ana(), &SearchQuery::new("findme", 9)).await.unwrap().len(), 1);
     store.delete(&ana(), &forks[1], Vec::new()).await.unwrap().unwrap();
     drop(store);
     assert_eq!((place.rows("items"), place.rows("log_refs")), (0, 0));

@@ -3,7 +3,9 @@
 use crate::place::{Place, on_every_store};
 use crate::steps::*;
 use orlop_app::Scope;
-use orlop_app::store::{AssetRecord, ChangeNote, Commit, EventQuery, Lease, SessionWrite, Store};
+use orlop_app::store::{
+    AssetRecord, ChangeNote, Commit, EventQuery, Lease, SearchQuery, SessionWrite, Store,
+};
 use orlop_core::ErrorClass::{Conflict, NotFound};
 use serde_json::{Value, json};
 
@@ -42,7 +44,7 @@ async fn view(store: &dyn Store, scope: &Scope) -> String {
         store.head(scope, "s").await.unwrap(),
         store.messages(scope, "s", 0..9).await.unwrap(),
         store.list(scope, &Default::default()).await.unwrap(),
-        store.search(scope, "common", 9).await.unwrap(),
+        store.search(scope, &SearchQuery::new("common", 9)).await.unwrap(),
         store.turn(scope, "r").await.unwrap(),
         store.turns(scope, None, 9).await.unwrap(),
         store.events(scope, &EventQuery::default()).await.unwrap(),

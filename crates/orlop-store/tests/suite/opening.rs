@@ -3,7 +3,7 @@
 use crate::place::{Folder, Place, on_every_store};
 use crate::steps::*;
 use futures::executor::block_on;
-use orlop_app::store::Store;
+use orlop_app::store::{SearchQuery, Store};
 use orlop_core::ErrorClass::{BadArgument, BadState, Unavailable};
 use orlop_core::{Error, ErrorClass};
 use orlop_store::{PostgresStore, SqliteStore};
@@ -160,7 +160,8 @@ fn a_damaged_file_is_an_error_and_no_panic() {
                     let loaded = store.load(&ana(), &format!("s{number}")).await;
                     refused += loaded.map_or_else(failure, |_| 0);
                 }
-                let _ = store.search(&ana(), "message", 50).await.map_err(failure);
+                let _ =
+                    store.search(&ana(), &SearchQuery::new("message", 50)).await.map_err(failure);
                 let lease = store.acquire(&ana(), "new", "me", HOUR).await;
                 let _ = lease.map_err(failure);
             }),
@@ -198,7 +199,7 @@ fn a_store_in_memory_has_everything_and_leaves_nothing() {
     block_on(async {
         create(&store, &ana(), "s", &["findme"]).await;
         assert_eq!(texts(&store, &ana(), "s").await, ["findme"]);
-        assert_eq!(store.search(&ana(), "findme", 1).await.unwrap().len(), 1);
+        assert_eq!(store.search(&ana(), &SearchQuery::new("findme", 1)).await.unwrap().len(), 1);
         assert_eq!(store.check().await.unwrap().name, "sqlite in memory");
     });
     let other = SqliteStore::open_in_memory().unwrap();

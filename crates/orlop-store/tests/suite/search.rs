@@ -2,13 +2,13 @@
 
 use crate::place::{Place, on_every_store};
 use crate::steps::*;
-use orlop_app::store::{NewItem, Segment, SessionWrite, Store};
+use orlop_app::store::{NewItem, SearchQuery, Segment, SessionWrite, Store};
 use orlop_core::Message;
 use serde_json::json;
 
 /// Hits as `session:index`.
 async fn hits(store: &dyn Store, text: &str) -> Vec<String> {
-    let hits = store.search(&ana(), text, 50).await.unwrap();
+    let hits = store.search(&ana(), &SearchQuery::new(text, 50)).await.unwrap();
     hits.iter().map(|hit| format!("{}:{}", hit.head.id, hit.message_index)).collect()
 }
 
@@ -83,11 +83,11 @@ async fn a_session_is_one_hit_its_best(place: &Place) {
     create(&*store, &ana(), "two", &[&long]).await;
     create(&*store, &ana(), "three", &["nothing"]).await;
     assert_eq!(hits(&*store, "apple").await, ["one:1", "two:0"]);
-    let best = store.search(&ana(), "apple", 1).await.unwrap();
+    let best = store.search(&ana(), &SearchQuery::new("apple", 1)).await.unwrap();
     assert_eq!(best.len(), 1);
     assert_eq!(best[0].head, store.head(&ana(), "one").await.unwrap().unwrap());
     assert_eq!(best[0].snippet, "apple apple pie");
-    assert_eq!(store.search(&ana(), "apple", 0).await.unwrap(), []);
+    assert_eq!(store.search(&ana(), &SearchQuery::new("apple", 0)).await.unwrap(), []);
 }
 
 async fn a_snippet_is_on_one_line_around_the_words(place: &Place) {
@@ -98,7 +98,7 @@ async fn a_snippet_is_on_one_line_around_the_words(place: &Place) {
         "and so on ".repeat(90)
     );
     create(&*store, &ana(), "s", &[&text]).await;
-    let hit = store.search(&ana(), "needle", 1).await.unwrap().remove(0);
+    let hit = store.search(&ana(), &SearchQuery::new("needle", 1)).await.unwrap().remove(0);
     assert!(hit.snippet.contains("here is the needle, found"), "{}", hit.snippet);
     assert!(!hit.snippet.contains(['\n', '\r', '\t']) && hit.snippet.chars().count() < 200);
 }
@@ -140,7 +140,7 @@ async fn a_message_is_found_by_the_text_given_for_it(place: &Place) {
     let body = serde_json::to_string(&message).unwrap();
     let picture = NewItem { body, search: "a picture\0of a heron".to_owned() };
     save(&*store, &ana(), &lease, write(0, vec![Segment::New(vec![picture])])).await.unwrap();
-    let hit = store.search(&ana(), "heron", 9).await.unwrap().remove(0);
+    let hit = store.search(&ana(), &SearchQuery::new("heron", 9)).await.unwrap().remove(0);
     assert_eq!(hit.snippet, "a picture of a heron");
     assert_eq!(hits(&*store, "image").await, Vec::<String>::new());
 }
@@ -171,6 +171,26 @@ async fn many_messages_with_the_word_are_no_obstacle(place: &Place) {
     assert_eq!(hits(&*store, "treasure").await, Vec::<String>::new());
 }
 
+async fn sub_sessions_are_searched_only_if_asked(place: &Place) {
+    let store = place.open();
+    for (id, metadata) in [
+        ("main", json!({"text": "\"parent_session_id\":\"x\""})),
+        ("sub", json!({"parent_session_id": "main"})),
+        ("freed", json!({"parent_session_id": null})),
+    ] {
+        let lease = lease(&*store, &ana(), id).await;
+        let metadata = metadata.as_object().cloned();
+        let session = SessionWrite { metadata, ..write(0, vec![new(&["a heron"])]) };
+        save(&*store, &ana(), &lease, session).await.unwrap();
+    }
+    assert_eq!(hits(&*store, "heron").await, ["freed:0", "main:0"]);
+    // One that does not count takes no place of another.
+    let one = store.search(&ana(), &SearchQuery::new("heron", 2)).await.unwrap();
+    assert_eq!(one.len(), 2);
+    let all = SearchQuery { sub_sessions: true, ..SearchQuery::new("heron", 50) };
+    assert_eq!(store.search(&ana(), &all).await.unwrap().len(), 3);
+}
+
 on_every_store! {
     #[test]
     all_words_must_be_in_one_message;
@@ -192,4 +212,6 @@ on_every_store! {
     a_huge_message_can_be_stored_and_found;
     #[test]
     many_messages_with_the_word_are_no_obstacle;
+    #[test]
+    sub_sessions_are_searched_only_if_asked;
 }

@@ -5,7 +5,7 @@ use crate::cli::{Edit, ExportFormat, Session};
 use crate::exit::{FAILED, Failure};
 use crate::output;
 use crate::workplace::Workplace;
-use orlop_app::store::{Head, ListQuery};
+use orlop_app::store::{Head, ListQuery, SearchQuery};
 use orlop_app::{Application, rfc3339};
 use orlop_core::{Map, Message, Slice, Value};
 use serde_json::json;
@@ -28,7 +28,10 @@ pub(super) async fn run(workplace: Workplace, command: Session) -> Result<ExitCo
             list(&app, &query, json).await
         }
         Session::Show { id, last, json } => show(&app, &id, last, json).await,
-        Session::Search { words, limit, json } => search(&app, &words.join(" "), limit, json).await,
+        Session::Search { words, sub_sessions, limit, json } => {
+            let query = SearchQuery { text: words.join(" "), sub_sessions, limit };
+            search(&app, &query, json).await
+        }
         Session::Export { id, output, format } => {
             export(&app, &id, output.as_deref(), format).await
         }
@@ -141,13 +144,8 @@ fn shown(message: &Message) -> String {
     text
 }
 
-async fn search(
-    app: &Application,
-    words: &str,
-    limit: usize,
-    json: bool,
-) -> Result<ExitCode, Failure> {
-    let hits = app.search_sessions(words, limit).await?;
+async fn search(app: &Application, query: &SearchQuery, json: bool) -> Result<ExitCode, Failure> {
+    let hits = app.search_sessions(query).await?;
     if json {
         let hits: Vec<Value> = hits
             .iter()
