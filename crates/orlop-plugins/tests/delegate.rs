@@ -6,10 +6,10 @@ mod stage;
 
 use expect_test::expect;
 use orlop_app::store::ListQuery;
-use orlop_app::{Application, Approval, Decision, Event, EventKind, Recovery, Request};
+use orlop_app::{Application, Approval, Decision, Event, EventKind, NewSession, Recovery, Request};
 use orlop_core::Value;
 use orlop_core::types::ToolReport;
-use orlop_plugins::{Delegate, SubSessions};
+use orlop_plugins::{Delegate, Permissions, SubSessions, Usage};
 use orlop_testkit::Gate;
 use orlop_testkit::scripted::*;
 use serde_json::json;
@@ -125,6 +125,66 @@ async fn work_is_passed_on_only_so_often_and_may_cost_only_so_much() {
     let app = stage.settings("delegate = { max_tokens = 1000 }").start().await;
     expect![[r#"agent "default" failed: this task used 1500 of 1000 tokens (delegate.max_tokens) and was not done (plugin "delegate", hook execute_action)"#]]
         .assert_eq(&results(&events_of(&app, ask("s", "go")).await)[0]);
+}
+
+#[tokio::test]
+async fn a_task_may_cost_only_so_many_dollars() {
+    let price = "usage.price = { input = 1000, output = 1000 }";
+    let unpriced = "delegate.max_cost cannot be kept, because no price is known for model \"m\"; set usage.price";
+    for (settings, told) in [
+        (
+            format!("delegate.max_cost = 1.0\n{price}"),
+            "this task cost $1.5000 of $1.0000 (delegate.max_cost)",
+        ),
+        (format!("delegate.max_cost = 2.0\n{price}"), "done"),
+        ("delegate.max_cost = 1.0".to_owned(), unpriced),
+    ] {
+        let stage = Stage::default().tool(Delegate::default()).application(SubSessions);
+        let stage = stage.tool(echo("one")).feature(Usage::default());
+        stage.model.reply(ScriptedReply::calls(&[("c", "delegate", json!({"task": "t"}))]));
+        let call =
+            json!({"id": "x", "type": "function", "function": {"name": "one", "arguments": "{}"}});
+        let spending = json!({"who": "assistant", "say": "", "calls": [call],
+            "_metadata": {"usage": {"input_tokens": 1_000, "output_tokens": 500}}});
+        stage.model.reply(ScriptedReply::items(vec![spending]));
+        stage.model.reply(ScriptedReply::text(&["done"]));
+        stage.model.reply(ScriptedReply::text(&["done"]));
+        let app = stage.settings(&settings).start().await;
+        let result = results(&events_of(&app, ask("s", "go")).await).remove(0);
+        assert!(result.contains(told), "{settings}: {result}");
+    }
+}
+
+#[tokio::test]
+async fn what_was_decided_for_the_session_holds_inside() {
+    for (kept, approval, runs) in [
+        (json!({}), Approval::Deny, false),
+        (json!({"allow": ["one"]}), Approval::Deny, true),
+        (json!({"deny": ["one"]}), Approval::Allow, false),
+        (json!({"mode": "all"}), Approval::Deny, false),
+    ] {
+        let log = Log::new();
+        let ran = log.clone();
+        let tool = echo("one").execute_tool(move |_, _| {
+            ran.add("ran");
+            Ok(ToolReport::ok("ran"))
+        });
+        // Two levels of tasks below the session in which a person decided.
+        let stage = Stage::default().tool(Delegate::default()).tool(tool).feature(Permissions);
+        for _ in 0..2 {
+            stage.model.reply(ScriptedReply::calls(&[("c", "delegate", json!({"task": "t"}))]));
+        }
+        stage.model.reply(ScriptedReply::calls(&[("x", "one", json!({}))]));
+        for _ in 0..3 {
+            stage.model.reply(ScriptedReply::text(&["done"]));
+        }
+        let app = stage.start().await;
+        let new = NewSession { id: Some("s".to_owned()), ..NewSession::default() };
+        app.create_session(new).await.unwrap();
+        app.set_plugin_state("s", "permissions", 0, Some(kept.clone())).await.unwrap();
+        events_of(&app, Request { approval, ..ask("s", "go") }).await;
+        assert_eq!(log.count("ran") == 1, runs, "{kept}");
+    }
 }
 
 /// A tool that asks before it runs.

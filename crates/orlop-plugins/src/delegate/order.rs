@@ -2,7 +2,7 @@
 
 use super::child::Child;
 use super::settings::Settings;
-use super::sub_sessions::MAX_TOKENS;
+use super::sub_sessions::{MAX_COST, MAX_TOKENS};
 use crate::arguments::Arguments;
 use orlop_app::{Application, NewSession, Request, Scope, Target, TurnInfo, Wait, check_id};
 use orlop_core::hooks::ToolInput;
@@ -100,6 +100,9 @@ impl Order {
         });
         if let Some(most) = settings.max_tokens {
             parent[MAX_TOKENS] = most.into();
+        }
+        if let Some(most) = settings.max_cost {
+            parent[MAX_COST] = most.into();
         }
         let session = NewSession {
             agent: Some(agent.clone()),

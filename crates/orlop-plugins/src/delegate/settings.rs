@@ -12,6 +12,8 @@ pub(super) struct Settings {
     pub(super) max_steps: u64,
     /// How many tokens one may use.
     pub(super) max_tokens: Option<u64>,
+    /// How many dollars one may cost.
+    pub(super) max_cost: Option<f64>,
     /// How many run side by side for one request.
     pub(super) at_once: usize,
     /// How often work can be passed on.
@@ -29,6 +31,7 @@ impl Settings {
             agents: agents.map(names),
             max_steps: number("max_steps").unwrap_or(30).max(1),
             max_tokens: number("max_tokens"),
+            max_cost: config.get("delegate.max_cost").and_then(Value::as_f64),
             at_once: number("at_once").and_then(|n| usize::try_from(n).ok()).unwrap_or(4).max(1),
             depth: number("depth").unwrap_or(2),
         }
@@ -44,6 +47,10 @@ pub(super) fn described(manifest: Manifest) -> Manifest {
         )
         .config("delegate.max_steps", count("How many model calls one task may take.", Some(30)))
         .config("delegate.max_tokens", count("How many tokens one task may use.", None))
+        .config(
+            "delegate.max_cost",
+            json!({ "type": "number", "minimum": 0, "description": "What one task may cost, in US dollars." }),
+        )
         .config("delegate.at_once", count("How many tasks of a request run side by side.", Some(4)))
         .config(
             "delegate.depth",

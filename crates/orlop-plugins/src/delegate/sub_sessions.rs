@@ -5,8 +5,8 @@ use orlop_app::Application;
 use orlop_app::store::ListQuery;
 use orlop_core::hooks::{ApplicationActionInput, ApplicationActionsInput};
 use orlop_core::{
-    ActionDefinition, ActionResult, Answer, ApplicationPlugin, Context, Error, Manifest, Result,
-    Session, Value, lifecycle,
+    ActionDefinition, ActionResult, Answer, ApplicationPlugin, Context, Error, Manifest, Map,
+    Result, Session, Value, lifecycle,
 };
 use serde_json::json;
 
@@ -16,6 +16,8 @@ const COUNT: &str = "count_tokens";
 
 /// The metadata key of how many tokens a task may use.
 pub(super) const MAX_TOKENS: &str = "delegated_tokens";
+/// The metadata key of how many dollars a task may cost.
+pub(super) const MAX_COST: &str = "delegated_cost";
 
 /// The application plugin `delegate`: sub-sessions are deleted with their session, and the fork of
 /// one is a session like any other.
@@ -50,13 +52,13 @@ impl ApplicationPlugin for SubSessions {
                     let id = input.params.get("session_id").and_then(Value::as_str);
                     delete_all(&Application::of(cx)?, id.unwrap_or_default()).await
                 }
-                COUNT => count(&Application::of(cx)?, cx.session()).await,
+                COUNT => count(&Application::of(cx)?, cx).await,
                 _ if !cx.session().is_some_and(is_sub_session) => Ok(ActionResult::unchanged()),
                 _ => {
-                    let keys =
-                        ["parent_session_id", "parent_request_id", "parent_call_id", MAX_TOKENS];
-                    let nothing = keys.iter().map(|key| ((*key).to_owned(), Value::Null));
-                    let metadata: orlop_core::Map = nothing.collect();
+                    let parents = ["parent_session_id", "parent_request_id", "parent_call_id"];
+                    let keys = parents.iter().chain(&[MAX_TOKENS, MAX_COST]);
+                    let nothing = keys.map(|key| ((*key).to_owned(), Value::Null));
+                    let metadata: Map = nothing.collect();
                     ActionResult::from_json(json!({ "session_metadata": metadata }))
                 }
             }
@@ -70,24 +72,44 @@ fn is_sub_session(session: &Session) -> bool {
 
 /// Ends a task that has used what it may use, before the model is asked again. The turn is stored
 /// with the tokens so far; its request has the id of the sub-session.
-async fn count(app: &Application, session: Option<&Session>) -> Result<ActionResult> {
-    let limit = session.and_then(|session| {
-        let most = session.metadata().get(MAX_TOKENS).and_then(Value::as_u64)?;
-        Some((session.id().to_owned(), most))
-    });
-    let Some((id, most)) = limit else { return Ok(ActionResult::unchanged()) };
-    let turn = app.store().turn(app.scope(), &id).await?.filter(|turn| !turn.settled);
-    let used = turn.and_then(|turn| used(&turn.state));
-    match used {
-        Some(used) if used > most => Err(Error::bad_state(format!(
+async fn count(app: &Application, cx: &Context) -> Result<ActionResult> {
+    let Some(session) = cx.session() else { return Ok(ActionResult::unchanged()) };
+    let limit = |key: &str| session.metadata().get(key).cloned();
+    let (tokens, cost) = (limit(MAX_TOKENS), limit(MAX_COST));
+    if tokens.is_none() && cost.is_none() {
+        return Ok(ActionResult::unchanged());
+    }
+    let turn = app.store().turn(app.scope(), session.id()).await?.filter(|turn| !turn.settled);
+    let usage = turn.and_then(|turn| turn.state.get("usage")?.as_object().cloned());
+    let Some(usage) = usage else { return Ok(ActionResult::unchanged()) };
+    if let (Some(used), Some(most)) = (tokens_in(&usage), tokens.and_then(|most| most.as_u64()))
+        && used > most
+    {
+        return Err(Error::bad_state(format!(
             "this task used {used} of {most} tokens (delegate.max_tokens) and was not done"
-        ))),
-        _ => Ok(ActionResult::unchanged()),
+        )));
+    }
+    match cost.and_then(|most| most.as_f64()) {
+        Some(most) => within_cost(&usage, most, cx),
+        None => Ok(ActionResult::unchanged()),
     }
 }
 
-fn used(turn: &Value) -> Option<u64> {
-    let usage = turn.get("usage")?;
+/// A limit in dollars is none where nobody knows what an answer costs.
+fn within_cost(usage: &Map, most: f64, cx: &Context) -> Result<ActionResult> {
+    match crate::usage::cost_so_far(usage, cx) {
+        Some(cost) if cost > most => Err(Error::bad_state(format!(
+            "this task cost ${cost:.4} of ${most:.4} (delegate.max_cost) and was not done"
+        ))),
+        Some(_) => Ok(ActionResult::unchanged()),
+        None => Err(Error::bad_state(format!(
+            "delegate.max_cost cannot be kept, because no price is known for model \"{}\"; set usage.price, or delegate.max_tokens instead",
+            cx.config().text("model").unwrap_or("unknown")
+        ))),
+    }
+}
+
+fn tokens_in(usage: &Map) -> Option<u64> {
     let count = |key: &str| usage.get(key).and_then(Value::as_u64);
     count("total_tokens").or_else(|| Some(count("input_tokens")? + count("output_tokens")?))
 }

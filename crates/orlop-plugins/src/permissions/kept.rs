@@ -5,17 +5,21 @@ use super::NAME;
 use super::settings::{MAX_RULES, Policy};
 use crate::workspace::Workspace;
 use orlop_app::{Application, Remember};
-use orlop_core::{Context, Error, ErrorClass, Result, Value};
+use orlop_core::{Context, Error, ErrorClass, Result, Session, Value};
 use serde_json::json;
 
 /// How often a change is tried again that another was faster than.
 const TRIES: u32 = 20;
+/// How many sessions above a task are looked at.
+const MAX_PARENTS: usize = 8;
 
 /// Rules that were remembered, and a mode that was set.
 #[derive(Debug, Default)]
 pub(super) struct Kept {
     /// With the session: `mode`, `allow`, `deny`.
     pub(super) session: Value,
+    /// With the sessions it works for, the nearest first: `allow`, `deny`.
+    inherited: Vec<Value>,
     /// With the user, for this working folder: `allow`, `deny`.
     pub(super) always: Value,
 }
@@ -26,7 +30,11 @@ impl Kept {
         // A core without application keeps nothing.
         let Ok(app) = Application::of(cx) else { return Ok(Self::default()) };
         let session = cx.session().map(|session| session.id().to_owned());
-        Self::of(&app, session.as_deref(), workspace).await
+        let mut kept = Self::of(&app, session.as_deref(), workspace).await?;
+        if let Some(parent) = cx.session().and_then(parent_of) {
+            kept.inherited = inherited(&app, parent).await?;
+        }
+        Ok(kept)
     }
 
     pub(super) async fn of(
@@ -41,14 +49,41 @@ impl Kept {
         let with_user = app.user_state(NAME).await?.map(|held| held.value).unwrap_or_default();
         Ok(Self {
             session: with_session.unwrap_or_default(),
+            inherited: Vec::new(),
             always: with_user.get(folder(workspace)).cloned().unwrap_or_default(),
         })
     }
 
     pub(super) fn add_to(&self, policy: &mut Policy) -> Result<()> {
         policy.add(&self.always)?;
+        self.inherited.iter().try_for_each(|rules| policy.add(rules))?;
         policy.add(&self.session)
     }
+}
+
+/// The session that this one works for.
+fn parent_of(session: &Session) -> Option<String> {
+    session.metadata().get("parent_session_id").and_then(Value::as_str).map(str::to_owned)
+}
+
+/// What a person decided for the sessions that a task is a part of. A mode is not passed on: it is
+/// set for one session, and the agent of another may have its own.
+async fn inherited(app: &Application, parent: String) -> Result<Vec<Value>> {
+    let (mut next, mut found) = (Some(parent), Vec::new());
+    while let Some(id) = next.take().filter(|_| found.len() < MAX_PARENTS) {
+        let mut rules =
+            app.plugin_state(&id, NAME).await?.map(|held| held.value).unwrap_or_default();
+        if let Some(rules) = rules.as_object_mut() {
+            rules.retain(|kind, _| matches!(kind.as_str(), "allow" | "deny"));
+        }
+        found.push(rules);
+        next = match app.stored_session(&id).await {
+            Ok(session) => parent_of(&session),
+            Err(error) if error.class() == ErrorClass::NotFound => None,
+            Err(error) => return Err(error),
+        };
+    }
+    Ok(found)
 }
 
 fn folder(workspace: &Workspace) -> String {

@@ -13,6 +13,7 @@ mod tally;
 
 pub use application::UsageReport;
 pub use feature::Usage;
+pub(crate) use tally::cost_so_far;
 
 use orlop_core::Manifest;
 use serde_json::json;

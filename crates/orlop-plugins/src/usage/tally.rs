@@ -55,6 +55,12 @@ pub(super) fn cost(usage: &Map, model: &str, cx: &Context) -> Option<f64> {
     by_price(usage, cx.config()).or_else(|| cx.cost(model, usage))
 }
 
+/// What the answers of a request cost so far: by the configured price, else as the request counted
+/// it itself, if it could.
+pub(crate) fn cost_so_far(usage: &Map, cx: &Context) -> Option<f64> {
+    by_price(usage, cx.config()).or_else(|| usage.get("cost").and_then(Value::as_f64))
+}
+
 fn by_price(usage: &Map, config: &Config) -> Option<f64> {
     let price = config.get(super::NAME)?.get("price")?;
     let dollars = |key: &str| price.get(key).and_then(Value::as_f64);
