@@ -1,7 +1,7 @@
 //! What a message carries of the files that came with it: pictures for models that see, text as
 //! text, the text of a PDF, and of anything else a line that says what it is.
 
-mod pdf;
+pub(crate) mod pdf;
 
 use base64::Engine;
 use orlop_app::Application;
@@ -15,7 +15,7 @@ use serde_json::json;
 /// Pictures that model servers take.
 const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 /// How much of a text, and how large a picture, goes into a message, in bytes.
-const MAX_TEXT: u64 = 256 * 1024;
+pub(crate) const MAX_TEXT: u64 = 256 * 1024;
 const MAX_PICTURE: u64 = 5 * 1024 * 1024;
 
 /// The feature. It shapes each file once, when it comes.

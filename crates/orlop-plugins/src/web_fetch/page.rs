@@ -2,6 +2,7 @@
 
 use super::fetch::Page;
 use super::html;
+use crate::attachments::{self, pdf};
 use encoding_rs::Encoding;
 use orlop_core::{Error, Result};
 
@@ -14,10 +15,13 @@ pub(super) struct Text {
     pub(super) text: String,
     /// What the server calls it.
     pub(super) kind: String,
+    /// What to know about the text, in sentences.
+    pub(super) note: Option<String>,
 }
 
 enum Form {
     Html,
+    Pdf,
     Plain,
 }
 
@@ -27,25 +31,43 @@ pub(super) fn text_of(page: &Page) -> Result<Text> {
     let Some(form) = form_of(&kind, &page.body) else {
         let shown = if kind.is_empty() { "data of an unknown kind" } else { &kind };
         return Err(Error::bad_argument(format!(
-            "{} is {shown} of {} bytes, and only text can be read",
+            "{} is {shown} of {} bytes, and only text and PDF can be read",
             page.url,
             page.body.len()
         )));
     };
-    let text = decoded(page, matches!(form, Form::Html));
+    let text = || decoded(page, matches!(form, Form::Html));
     let kind = if kind.is_empty() { "text".to_owned() } else { kind };
     Ok(match form {
-        Form::Plain => Text { title: None, text, kind },
+        Form::Plain => Text { title: None, text: text(), kind, note: None },
         Form::Html => {
-            let read = html::to_text(&text, &page.url);
-            Text { title: read.title, text: read.text, kind }
+            let read = html::to_text(&text(), &page.url);
+            Text { title: read.title, text: read.text, kind, note: None }
         }
+        Form::Pdf => of_pdf(page)?,
     })
+}
+
+/// The text of a PDF, each page under its number.
+fn of_pdf(page: &Page) -> Result<Text> {
+    // A part of a file may still be read, but what is missing is not its fault.
+    let because = if page.cut { ", and only its beginning was read" } else { "" };
+    let most = usize::try_from(attachments::MAX_TEXT).unwrap_or(usize::MAX);
+    let read = pdf::read(&page.body, most)
+        .map_err(|why| Error::bad_argument(format!("{} is a PDF, but {why}{because}", page.url)))?;
+    let pages = if read.pages == 1 { "page" } else { "pages" };
+    let mut note = format!("A PDF of {} {pages}.", read.pages);
+    if let Some(why) = read.cut {
+        note.push_str(&format!(" The rest of it is left out: {why}."));
+    }
+    let kind = "application/pdf".to_owned();
+    Ok(Text { title: None, text: read.text, kind, note: Some(note) })
 }
 
 fn form_of(kind: &str, body: &[u8]) -> Option<Form> {
     let words = ["json", "xml", "yaml", "toml", "javascript", "markdown", "csv", "x-sh", "sql"];
     match kind {
+        "application/pdf" | "application/x-pdf" => Some(Form::Pdf),
         "text/html" | "application/xhtml+xml" => Some(Form::Html),
         _ if kind.starts_with("text/") => Some(Form::Plain),
         _ if kind.starts_with("application/") && words.iter().any(|word| kind.contains(word)) => {
@@ -59,6 +81,9 @@ fn form_of(kind: &str, body: &[u8]) -> Option<Form> {
 /// What nobody names is text if it has no zero bytes, and a page if it begins like one.
 fn looks_like(body: &[u8]) -> Option<Form> {
     let head = &body[..body.len().min(HEAD)];
+    if head.starts_with(b"%PDF-") {
+        return Some(Form::Pdf);
+    }
     if head.contains(&0) {
         return None;
     }
@@ -116,13 +141,15 @@ mod tests {
         check(
             "image/png",
             b"\x89PNG",
-            expect!["https://example.org/a is image/png of 4 bytes, and only text can be read"],
+            expect![
+                "https://example.org/a is image/png of 4 bytes, and only text and PDF can be read"
+            ],
         );
         check(
             "",
             b"a\0b",
             expect![
-                "https://example.org/a is data of an unknown kind of 3 bytes, and only text can be read"
+                "https://example.org/a is data of an unknown kind of 3 bytes, and only text and PDF can be read"
             ],
         );
     }

@@ -18,13 +18,13 @@ pub(super) const MAX_PAGES: usize = 500;
 
 /// What was read of a file.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Text {
+pub(crate) struct Text {
     /// The text of the pages, each with a line of its number before it.
-    pub(super) text: String,
+    pub(crate) text: String,
     /// How many pages there are, as far as they were counted.
-    pub(super) pages: usize,
+    pub(crate) pages: usize,
     /// Why the text is not all of it, if it is not.
-    pub(super) cut: Option<&'static str>,
+    pub(crate) cut: Option<&'static str>,
 }
 
 /// When to stop.
@@ -41,7 +41,7 @@ impl Limits {
 }
 
 /// Reads the text, up to so many bytes of it. The error says in a few words why there is none.
-pub(super) fn read(bytes: &[u8], max_text: usize) -> Result<Text, &'static str> {
+pub(crate) fn read(bytes: &[u8], max_text: usize) -> Result<Text, &'static str> {
     let limits = Limits { end: Instant::now() + MAX_TIME, max_text };
     // A mistake in here must not take the request down.
     let read = std::panic::catch_unwind(|| read_within(bytes, limits));
