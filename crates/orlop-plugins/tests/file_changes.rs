@@ -47,8 +47,7 @@ impl Room {
 
     async fn undo(&self) -> String {
         let result = self.action("undo_files", None).await;
-        let message = result["message"].as_str().unwrap();
-        message.replace(&format!("{}/", self.stage.work().display()), "")
+        result["message"].as_str().unwrap().to_owned()
     }
 
     fn has(&self, path: &str) -> bool {
@@ -97,12 +96,13 @@ async fn turns_are_undone_one_after_another() {
     said(
         expect![[r#"
         restored a.txt
-        removed new/c.txt, which the turn had made"#]],
+        removed new/c.txt, which the turn had made
+        removed the folder new, which the turn had made"#]],
         &room.undo().await,
     );
     assert_eq!(room.stage.read("a.txt"), "one\n");
     assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o640);
-    assert!(!room.has("new/c.txt"));
+    assert!(!room.has("new"));
     said(
         expect!["no turn of this session has changed files that could be put back"],
         &room.undo().await,
@@ -110,6 +110,31 @@ async fn turns_are_undone_one_after_another() {
     // Undoing what is undone changes nothing.
     let again = room.action("undo_files", Some("r1")).await;
     assert_eq!(again["files"][0]["status"], "unchanged");
+}
+
+#[tokio::test]
+async fn folders_go_only_if_the_turn_made_them_and_nothing_is_left_in_them() {
+    let room = Room::open(Stage::default().file("old/x", "x\n")).await;
+    let calls = [
+        write("a/b/one.txt", "1\n"),
+        write("a/b/two.txt", "2\n"),
+        write("kept/new.txt", "n\n"),
+        write("old/y.txt", "y\n"),
+    ];
+    room.turn("r1", &calls).await;
+    std::fs::write(room.stage.work().join("kept/mine"), "").unwrap();
+    std::fs::remove_file(room.stage.work().join("old/x")).unwrap();
+    said(
+        expect![[r#"
+            removed a/b/one.txt, which the turn had made
+            removed a/b/two.txt, which the turn had made
+            removed kept/new.txt, which the turn had made
+            removed old/y.txt, which the turn had made
+            removed the folder a/b, which the turn had made
+            removed the folder a, which the turn had made"#]],
+        &room.undo().await,
+    );
+    assert!(!room.has("a") && room.has("kept/mine") && room.has("old"));
 }
 
 #[tokio::test]

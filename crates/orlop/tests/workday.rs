@@ -248,7 +248,7 @@ async fn a_day_in_the_harbour_office() {
     expect![[r#"
         > /undo
         final
-        < restored FOLDER/workday/free.sh
+        < restored free.sh
     "#]]
     .assert_eq(&day.says("/undo").await);
     assert!(day.read("free.sh").unwrap().contains("= yes ]"));

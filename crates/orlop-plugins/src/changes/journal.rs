@@ -41,6 +41,13 @@ pub(super) struct Record {
     pub(super) after: Option<Content>,
     /// The tool that made it.
     pub(super) by: String,
+    /// How many folders above a new file were not there, the nearest first.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(super) new_folders: usize,
+}
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 /// A line of the journal.
@@ -132,6 +139,7 @@ impl Journal {
                 before,
                 after,
                 by: by.to_owned(),
+                new_folders: missing_folders(&file.path),
             };
             lines.push_str(&line_of(&Entry::Change(record))?);
         }
@@ -266,6 +274,12 @@ fn line_of(entry: &Entry) -> Result<String> {
     let line = serde_json::to_string(entry)
         .map_err(|error| Error::internal(format!("a file change is no JSON: {error}")))?;
     Ok(format!("{line}\n"))
+}
+
+/// How many folders have to be made before a file can be.
+fn missing_folders(path: &Path) -> usize {
+    let folders = path.ancestors().skip(1);
+    folders.take_while(|folder| folder.symlink_metadata().is_err()).count()
 }
 
 /// What a content is known by.

@@ -11,12 +11,14 @@ pub(crate) use journal::Journal;
 pub use watch::{Watch, Watched};
 
 use orlop_app::Application;
+use orlop_app::config::RuntimeEnv;
 use orlop_core::hooks::{ApplicationActionInput, ApplicationActionsInput, Hook, HookSet};
 use orlop_core::{
     ActionDefinition, ActionResult, Answer, ApplicationPlugin, Context, Error, Manifest, Result,
-    Value, lifecycle,
+    Session, Value, lifecycle,
 };
 use serde_json::json;
+use std::path::{Path, PathBuf};
 use undo::{TurnChanges, chosen, turns};
 
 /// Lists and undoes what turns did to files.
@@ -58,12 +60,13 @@ impl ApplicationPlugin for FileChanges {
             let journal = Journal::of_session(cx, &app, session)?;
             match input.action_id.as_str() {
                 "undo_files" => {
-                    app.session(session).await?;
+                    let folder = working_dir(cx, &app.session(session).await?.session);
                     let request = said("request_id").map(str::to_owned);
                     // Not while a turn is changing files.
                     let app = app.begin();
                     let lock = app.acquire_session_lock(session).await?;
-                    let done = apart(move || undo_files(&journal, request.as_deref())).await;
+                    let done =
+                        apart(move || undo_files(&journal, request.as_deref(), &folder)).await;
                     lock.release().await;
                     done
                 }
@@ -86,7 +89,15 @@ async fn apart<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'sta
     done.map_err(|_| Error::internal("undoing file changes ended with a panic"))?
 }
 
-fn undo_files(journal: &Journal, request: Option<&str>) -> Result<ActionResult> {
+/// The folder that a session works in; paths below it are told from there.
+fn working_dir(cx: &Context, session: &Session) -> PathBuf {
+    let of_session = session.metadata().get("working_dir").and_then(Value::as_str);
+    let env = cx.handle::<RuntimeEnv>("env");
+    let of_process = || env.as_ref().and_then(|env| env.get("WORKING_DIR"));
+    of_session.or_else(of_process).map(PathBuf::from).unwrap_or_default()
+}
+
+fn undo_files(journal: &Journal, request: Option<&str>, folder: &Path) -> Result<ActionResult> {
     let turns = turns(journal.entries()?);
     let Some(turn) = chosen(&turns, request)? else {
         return ActionResult::from_json(json!({
@@ -96,10 +107,17 @@ fn undo_files(journal: &Journal, request: Option<&str>) -> Result<ActionResult> 
     };
     let mut files = Vec::new();
     let mut words = Vec::new();
+    let near = |path: &Path| {
+        let short = path.strip_prefix(folder).ok().filter(|short| !short.as_os_str().is_empty());
+        crate::files::place::shown(short.unwrap_or(path))
+    };
     for file in &turn.files {
         let undone = file.undo(journal);
-        words.push(undone.in_words(&crate::files::place::shown(&file.path)));
+        words.push(undone.in_words(&near(&file.path)));
         files.push(undone.to_json(&file.path));
+    }
+    for folder in turn.remove_folders() {
+        words.push(format!("removed the folder {}, which the turn had made", near(&folder)));
     }
     journal.undone(&turn.request)?;
     ActionResult::from_json(json!({

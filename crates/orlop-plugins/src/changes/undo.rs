@@ -143,6 +143,24 @@ fn same(a: Option<&Content>, b: Option<&Content>) -> bool {
     a.map(|content| &content.sha256) == b.map(|content| &content.sha256)
 }
 
+impl TurnChanges {
+    /// Removes the folders that the turn made for its files, where nothing is in them any more.
+    /// Gives those that are gone.
+    pub(super) fn remove_folders(&self) -> Vec<PathBuf> {
+        let made = self.files.iter().flat_map(|file| {
+            let most = file.steps.iter().map(|step| step.new_folders).max().unwrap_or(0);
+            file.path.ancestors().skip(1).take(most)
+        });
+        let mut made: Vec<&Path> = made.collect();
+        // What is inside goes first.
+        made.sort_by_key(|folder| std::cmp::Reverse(folder.components().count()));
+        made.dedup();
+        // Only an empty folder can be removed, which a link to one is not.
+        let gone = made.into_iter().filter(|folder| std::fs::remove_dir(folder).is_ok());
+        gone.map(Path::to_owned).collect()
+    }
+}
+
 /// What became of one file.
 #[derive(Debug, PartialEq)]
 pub(super) enum Undone {
