@@ -83,7 +83,6 @@ async fn calls_are_counted_by_turn_session_day_agent_model_and_plugin() {
         | today, model m | 1 | 100,000 | 0 | 0 | $0.10 |
         | today, model m-1 | 3 | 251,000 | 0 | 11,000 | $0.36 |
         | today, plugin compaction | 1 | 50,000 | 0 | 1,000 | $0.06 |
-        | 1 days | 4 | 351,000 | 0 | 11,000 | $0.46 |
     "#]]
     .assert_eq(&format!(
         "{}\n{}",
@@ -94,6 +93,20 @@ async fn calls_are_counted_by_turn_session_day_agent_model_and_plugin() {
     let missing = ActionCall::new("usage", "show_usage").param("session_id", "nowhere");
     let refused = app.execute_action(missing, None).await.unwrap_err();
     assert_eq!(refused.class(), ErrorClass::NotFound);
+}
+
+#[tokio::test]
+async fn a_call_that_the_server_did_not_count_is_still_a_call() {
+    let app = stage(vec![ScriptedReply::text(&["a"]), took("b", 1_000, 0)]);
+    let app = app.settings(PRICE).start().await;
+    let empty = shown(&app, None).await;
+    assert!(!empty["display"]["body"].as_str().unwrap().contains("days"), "{empty:?}");
+    events_of(&app, ask("s", "one")).await;
+    events_of(&app, ask("s", "two")).await;
+    let result = shown(&app, Some("s")).await;
+    expect!["this session: 2 calls (1 without token counts), 1,000 tokens read, 0 written, $0.00100 and 1 calls without a known price"]
+        .assert_eq(result["message"].as_str().unwrap());
+    assert_eq!(result["usage"]["session"]["total"]["uncounted"], 1);
 }
 
 #[tokio::test]

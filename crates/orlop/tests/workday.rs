@@ -401,7 +401,7 @@ async fn a_day_in_the_harbour_office() {
 
             | | calls | read | cached | written | cost |
             | --- | ---: | ---: | ---: | ---: | ---: |
-            | this session | 8 | 30,900 | 0 | 1,251 | $0.04 |
+            | this session | 29 (21 without token counts) | 30,900 | 0 | 1,251 | $0.04 and 21 calls without a known price |
             | its last request | 1 | 25,000 | 0 | 1,000 | $0.03 |
             | its plugin compaction | 1 | 900 | 0 | 20 | $0.00098 |
             | its plugin session_title | 1 | 200 | 0 | 6 | $0.00022 |

@@ -11,6 +11,9 @@ use serde_json::json;
 
 /// How much of a long list is shown.
 const MAX_LINES: usize = 60;
+/// How wide a line of a list is, and how much of it a description gets at least, in characters.
+const WIDTH: usize = 100;
+const LEAST: usize = 30;
 /// How long a title may be, in characters.
 const MAX_TITLE: usize = 200;
 
@@ -216,12 +219,16 @@ async fn model(place: &mut Place, rest: &str) -> Result<Reply> {
 
 async fn tools(place: &Place) -> Result<Reply> {
     let (core, config) = place.agent()?;
-    let tools = core.available_tools(&config).await?;
+    let held = core.available_tools(&config).await?;
+    let mut tools: Vec<_> = held.iter().collect();
+    tools.sort_by(|a, b| (&a.plugin, a.name()).cmp(&(&b.plugin, b.name())));
     let lines = tools.iter().map(|tool| {
         let name = tool.name().unwrap_or_default();
         let about = tool.schema.get("description").and_then(Value::as_str).unwrap_or_default();
         let about = about.lines().next().unwrap_or_default();
-        format!("- `{}` ({}): {}", plain_line(name), tool.plugin, plain_line(about))
+        let head = format!("- `{}` ({}): ", plain_line(name), tool.plugin);
+        let room = WIDTH.saturating_sub(head.chars().count()).max(LEAST);
+        head + &cut_at_word(&plain_line(about), room)
     });
     let text = match tools.is_empty() {
         true => "This agent has no tools".to_owned(),
@@ -229,6 +236,22 @@ async fn tools(place: &Place) -> Result<Reply> {
     };
     let names: Vec<&str> = tools.iter().filter_map(|tool| tool.name()).collect();
     Ok(Reply::text(text).with("tools", json!(names)))
+}
+
+/// The words of a text that fit, and three dots if some do not.
+fn cut_at_word(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    let end = text.char_indices().nth(most.saturating_sub(3)).map_or(text.len(), |(at, _)| at);
+    let kept = &text[..end];
+    // A word that ends just there is whole; one that is longer than the line is cut all the same.
+    let is_whole = text[end..].starts_with(char::is_whitespace);
+    let kept = match kept.rfind(char::is_whitespace) {
+        Some(space) if !is_whole => &kept[..space],
+        _ => kept,
+    };
+    format!("{}...", kept.trim_end_matches(|c: char| c.is_whitespace() || ",;:".contains(c)))
 }
 
 async fn title(place: &mut Place, rest: &str) -> Result<Reply> {
@@ -310,4 +333,23 @@ pub(super) fn stored(place: &Place) -> Result<&str> {
     place
         .stored_id()
         .ok_or_else(|| Error::not_found("this session has not begun yet; write a message first"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_cut_between_words() {
+        for (text, most, cut) in [
+            ("reads a file", 12, "reads a file"),
+            ("reads a file, or a part", 16, "reads a file..."),
+            ("reads a file, or a part", 13, "reads a..."),
+            ("reads a file", 10, "reads a..."),
+            ("unbreakable", 8, "unbre..."),
+            ("\u{e9}t\u{e9} \u{e9}t\u{e9} \u{e9}t\u{e9}", 10, "\u{e9}t\u{e9} \u{e9}t\u{e9}..."),
+        ] {
+            assert_eq!(cut_at_word(text, most), cut, "{text} {most}");
+        }
+    }
 }

@@ -29,11 +29,14 @@ impl Feature for Usage {
         cx: &'a Context,
     ) -> Answer<'a, FinalizeChange> {
         let Ok(app) = Application::of(cx) else { return Answer::default() };
-        let Some((usage, model)) = input.final_messages.iter().rev().find_map(counted) else {
-            return Answer::default();
+        let Some(last) = input.final_messages.last() else { return Answer::default() };
+        let (usage, model) = match input.final_messages.iter().rev().find_map(counted) {
+            Some((usage, model)) => (Some(usage), model),
+            None => (None, last.metadata().get("model").and_then(Value::as_str)),
         };
         let model = model.or_else(|| cx.config().text("model")).unwrap_or("unknown");
-        let call = Call::of(cx, model, Tally::of(usage, model, cx));
+        let took = usage.map_or_else(Tally::unknown, |usage| Tally::of(usage, model, cx));
+        let call = Call::of(cx, model, took);
         Answer::later(async move {
             let _writing = self.writing.lock().await;
             // An answer that cannot be counted is still an answer.

@@ -20,14 +20,20 @@ pub(super) fn report(session: Option<&OfSession>, days: &Days, today: &str) -> S
         named(&mut rows, "today, model", &day.models);
         named(&mut rows, "today, plugin", &day.plugins);
     }
-    rows.push((format!("{} days", days.days.len()), all));
+    // One that says the same as today's says nothing.
+    match days.days.len() {
+        0 => {}
+        1 if days.days.contains_key(today) => {}
+        1 => rows.push(("1 day".to_owned(), all)),
+        count => rows.push((format!("{count} days"), all)),
+    }
     let mut table = "| | calls | read | cached | written | cost |\n| --- | ---: | ---: | ---: | ---: | ---: |\n".to_owned();
     for (name, tally) in rows {
         let _ = writeln!(
             table,
             "| {} | {} | {} | {} | {} | {} |",
             name.replace('|', "/"),
-            grouped(tally.requests),
+            calls(&tally),
             grouped(tally.input_tokens),
             grouped(tally.cache_read_tokens),
             grouped(tally.output_tokens),
@@ -44,12 +50,25 @@ fn named(rows: &mut Vec<(String, Tally)>, what: &str, tallies: &Named) {
 /// One line about a sum.
 pub(super) fn line(tally: &Tally) -> String {
     format!(
-        "{} calls, {} tokens read, {} written, {}",
+        "{} calls{}, {} tokens read, {} written, {}",
         grouped(tally.requests),
+        uncounted(tally),
         grouped(tally.input_tokens),
         grouped(tally.output_tokens),
         cost(tally)
     )
+}
+
+/// How many calls there were, and of how many nobody knows the tokens.
+fn calls(tally: &Tally) -> String {
+    format!("{}{}", grouped(tally.requests), uncounted(tally))
+}
+
+fn uncounted(tally: &Tally) -> String {
+    match tally.uncounted {
+        0 => String::new(),
+        some => format!(" ({} without token counts)", grouped(some)),
+    }
 }
 
 /// The cost, and whether some of it is not known.

@@ -19,6 +19,8 @@ pub(super) struct Tally {
     pub(super) cost: f64,
     /// How many calls have no known price.
     pub(super) unpriced: u64,
+    /// How many calls the server told no token counts of.
+    pub(super) uncounted: u64,
 }
 
 impl Tally {
@@ -33,7 +35,13 @@ impl Tally {
             cache_read_tokens: count("cache_read_tokens"),
             cost: cost.unwrap_or(0.0),
             unpriced: u64::from(cost.is_none()),
+            uncounted: 0,
         }
+    }
+
+    /// An answer that nobody counted the tokens of.
+    pub(super) fn unknown() -> Self {
+        Self { requests: 1, unpriced: 1, uncounted: 1, ..Self::default() }
     }
 
     pub(super) fn add(&mut self, more: &Self) {
@@ -43,6 +51,7 @@ impl Tally {
         self.cache_read_tokens += more.cache_read_tokens;
         self.cost += more.cost;
         self.unpriced += more.unpriced;
+        self.uncounted += more.uncounted;
     }
 
     pub(super) fn tokens(&self) -> u64 {
