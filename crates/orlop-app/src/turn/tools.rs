@@ -12,8 +12,8 @@ use orlop_core::{Map, Message, Result, ToolEvent, Value, closed_tool_message, li
 use serde_json::json;
 use std::sync::Arc;
 
-/// The most calls of one answer. Every call that ends is a commit of its own.
-const MAX_CALLS: usize = 128;
+/// The most calls of one answer. Every call that ends is a commit of its own, of the same size.
+const MAX_CALLS: usize = 1_024;
 
 /// Why none of so many calls runs.
 pub(super) fn too_many(calls: usize) -> Option<String> {
