@@ -7,7 +7,7 @@ mod common;
 use common::doubles::*;
 use common::*;
 use futures::{FutureExt, StreamExt};
-use orlop_app::store::{Acquired, Commit, EventQuery, TurnWrite};
+use orlop_app::store::{Acquired, CallsWrite, Commit, EventQuery, TurnWrite};
 use orlop_app::turn::machine::{Again, Call, CallState, Outcome, Phase, Turn};
 use orlop_app::*;
 use orlop_core::types::{InspectedCall, ToolReport};
@@ -53,7 +53,10 @@ async fn tools_that_may_run_side_by_side_do_and_others_do_not() {
         let scene = with_tool(Scene::default(), stopping("t", annotations, &stop, &log));
         scene
             .provider
-            .reply(ScriptedReply::calls(&[("1", "t", json!(1)), ("2", "t", json!(2))]))
+            .reply(ScriptedReply::calls(&[
+                ("1", "t", json!({"n": 1})),
+                ("2", "t", json!({"n": 2})),
+            ]))
             .reply(ScriptedReply::text(&["end"]));
         let app = scene.start().await;
         let handle = app.send_request(ask("s", "go")).await.unwrap();
@@ -63,14 +66,14 @@ async fn tools_that_may_run_side_by_side_do_and_others_do_not() {
         } else {
             stop.reached_by(1).await;
             assert!(!stop.is_reached(), "the second waits for the first");
-            assert_eq!(log.text(), "t1");
+            assert_eq!(log.text(), r#"t{"n":1}"#);
             stop.let_go(1);
             stop.reached_by(1).await;
             stop.let_go(1);
         }
         handle.finish().await.unwrap();
-        assert_eq!(log.text(), "t1 t2");
-        assert_eq!(said(&app, "s").await, "go||1|2|end");
+        assert_eq!(log.text(), r#"t{"n":1} t{"n":2}"#);
+        assert_eq!(said(&app, "s").await, r#"go||{"n":1}|{"n":2}|end"#);
     }
 }
 
@@ -82,7 +85,10 @@ async fn results_stand_in_the_order_of_the_calls_whoever_is_first() {
     let scene = with_tool(scene, stopping("fast", beside, &fast, &Log::new()));
     scene
         .provider
-        .reply(ScriptedReply::calls(&[("1", "slow", json!("s")), ("2", "fast", json!("f"))]))
+        .reply(ScriptedReply::calls(&[
+            ("1", "slow", json!({"s": 1})),
+            ("2", "fast", json!({"f": 2})),
+        ]))
         .reply(ScriptedReply::text(&["end"]));
     let app = scene.start().await;
     let mut handle = app.send_request(ask("s", "go")).await.unwrap();
@@ -93,7 +99,7 @@ async fn results_stand_in_the_order_of_the_calls_whoever_is_first() {
     assert_eq!(call_id, "2");
     slow.let_go(1);
     handle.finish().await.unwrap();
-    assert_eq!(said(&app, "s").await, "go||\"s\"|\"f\"|end");
+    assert_eq!(said(&app, "s").await, r#"go||{"s":1}|{"f":2}|end"#);
 }
 
 // ---- recovery
@@ -145,7 +151,8 @@ async fn abandon(scene: &Scene, phase: Phase) {
     let Acquired::Lease(lease) = acquired else { panic!("{acquired:?}") };
     let mut commit = Commit::new(lease.clone());
     let state = serde_json::to_value(turn).unwrap();
-    commit.turn = Some(TurnWrite { request: "r".to_owned(), new: true, state, settled: false });
+    let (request, calls) = ("r".to_owned(), CallsWrite::default());
+    commit.turn = Some(TurnWrite { request, new: true, state, calls, settled: false });
     scene.store.commit(&scope, commit).await.unwrap();
     scene.store.release(&scope, &lease).await.unwrap();
 }
@@ -552,12 +559,12 @@ async fn what_a_tool_keeps_in_its_session_stays_there() {
         let now = app.session(&session).await?.session;
         let mut items =
             now.metadata().get("todo").and_then(Value::as_array).cloned().unwrap_or_default();
-        items.push(input.payload.clone());
+        items.push(input.payload["what"].clone());
         app.patch_session(&session, map(json!({"todo": items}))).await?;
         Ok(ToolReport::ok("noted"))
     });
     let scene = with_tool(Scene::default(), tool);
-    let note = |id, what: &str| (id, "todo", json!(what));
+    let note = |id, what: &str| (id, "todo", json!({ "what": what }));
     scene.provider.reply(ScriptedReply::calls(&[note("1", "a"), note("2", "b")]));
     scene.provider.reply(ScriptedReply::calls(&[note("3", "c")]));
     scene.provider.reply(ScriptedReply::text(&["end"]));

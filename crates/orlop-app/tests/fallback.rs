@@ -6,7 +6,7 @@ mod common;
 
 use common::*;
 use expect_test::{Expect, expect};
-use orlop_app::store::{Acquired, Commit, TurnWrite};
+use orlop_app::store::{Acquired, CallsWrite, Commit, TurnWrite};
 use orlop_app::turn::machine::{Again, Phase, Turn};
 use orlop_app::*;
 use orlop_core::types::ToolReport;
@@ -285,7 +285,8 @@ async fn a_turn_that_was_cut_off_goes_on_with_the_model_it_had() {
     let Acquired::Lease(lease) = acquired else { panic!("{acquired:?}") };
     let mut commit = Commit::new(lease.clone());
     let state = serde_json::to_value(turn).unwrap();
-    commit.turn = Some(TurnWrite { request: "r".to_owned(), new: true, state, settled: false });
+    let (request, calls) = ("r".to_owned(), CallsWrite::default());
+    commit.turn = Some(TurnWrite { request, new: true, state, calls, settled: false });
     two.scene.store.commit(&scope, commit).await.unwrap();
     two.scene.store.release(&scope, &lease).await.unwrap();
 

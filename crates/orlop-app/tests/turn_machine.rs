@@ -411,6 +411,11 @@ proptest! {
                     }
                 }
             }
+            // What is stored of a call is written again only when it gets further.
+            for (was, now) in before.calls().iter().zip(turn.calls()) {
+                let stage = |call: &Call| std::mem::discriminant(&call.state);
+                prop_assert!(stage(was) != stage(now) || was == now, "a call changed in secret");
+            }
             // Two calls run at once only if both may.
             let running: Vec<_> =
                 turn.calls().iter().filter(|call| call.state == CallState::Running).collect();

@@ -4,7 +4,7 @@
 
 mod stage;
 
-use orlop_app::store::{Acquired, Commit, TurnWrite};
+use orlop_app::store::{Acquired, CallsWrite, Commit, TurnWrite};
 use orlop_app::*;
 use orlop_core::*;
 use orlop_plugins::{Compaction, SystemMessage};
@@ -235,7 +235,8 @@ async fn abandon(stage: &Stage) {
     let Acquired::Lease(lease) = acquired else { panic!("{acquired:?}") };
     let mut commit = Commit::new(lease.clone());
     let request = "r".to_owned();
-    commit.turn = Some(TurnWrite { request, new: true, state: turn, settled: false });
+    let calls = CallsWrite::default();
+    commit.turn = Some(TurnWrite { request, new: true, state: turn, calls, settled: false });
     stage.store.commit(&scope, commit).await.unwrap();
     stage.store.release(&scope, &lease).await.unwrap();
 }

@@ -5,8 +5,8 @@ use divan::Bencher;
 use futures::executor::block_on;
 use orlop_app::Scope;
 use orlop_app::store::{
-    Acquired, Commit, Lease, NativeWrite, NewEvent, NewItem, Segment, SessionWrite, Store,
-    TurnWrite,
+    Acquired, CallsWrite, Commit, Lease, NativeWrite, NewEvent, NewItem, Segment, SessionWrite,
+    Store, TurnWrite,
 };
 use orlop_core::types::app_event::EventKind;
 use orlop_core::{Error, Message, Result};
@@ -84,6 +84,7 @@ impl Scene {
                 request: format!("r{}", self.revision),
                 new: true,
                 state: json!({"state": "done", "steps": [TEXT, TEXT]}),
+                calls: CallsWrite::default(),
                 settled: true,
             }),
             events: (0..events).map(|_| event()).collect(),

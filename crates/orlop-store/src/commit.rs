@@ -221,7 +221,7 @@ pub(crate) fn delete(
         return Ok(None);
     }
     items::drop_logs(tx, scope, session)?;
-    for table in ["signals", "traces"] {
+    for table in ["signals", "traces", "turn_calls"] {
         let sql = format!(
             "DELETE FROM {table} WHERE tenant = $1 AND user_id = $2 AND request IN \
              (SELECT request FROM turns WHERE tenant = $1 AND user_id = $2 AND session = $3)"

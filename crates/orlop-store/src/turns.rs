@@ -2,7 +2,7 @@
 
 use crate::database::{Row, Sequence, Tx, from_json, params, to_json};
 use orlop_app::Scope;
-use orlop_app::store::{TurnRecord, TurnWrite};
+use orlop_app::store::{CallsWrite, TurnRecord, TurnWrite};
 use orlop_core::{Error, Map, Result, Value};
 
 const TURN: &str = "request, session, state, settled, created, updated";
@@ -12,6 +12,7 @@ fn turn_of(row: &mut Row) -> Result<TurnRecord> {
     Ok(TurnRecord {
         session: row.text()?,
         state: from_json(&format!("the turn of request \"{request}\""), &row.text()?)?,
+        calls: Vec::new(),
         settled: row.int()? != 0,
         created: row.int()?,
         updated: row.int()?,
@@ -37,7 +38,7 @@ pub(crate) fn write(
             0 => Err(Error::not_found(format!(
                 "session \"{session}\" has no turn for request \"{request}\"; store its first state as a new turn"
             ))),
-            _ => Ok(()),
+            _ => write_calls(tx, scope, request, &turn.calls),
         };
     }
     params.push(tx.next(Sequence::Turns)?.into());
@@ -47,15 +48,53 @@ pub(crate) fn write(
         0 => Err(Error::conflict(format!(
             "there is a turn for request \"{request}\" already; use another request id"
         ))),
-        _ => Ok(()),
+        _ => write_calls(tx, scope, request, &turn.calls),
     }
+}
+
+fn write_calls(tx: &mut dyn Tx, scope: &Scope, request: &str, calls: &CallsWrite) -> Result<()> {
+    let row = |number: usize, call: &Value| {
+        let body = to_json("a call of a turn", call)?;
+        Ok(params![scope.tenant(), scope.user(), request, number, body].to_vec())
+    };
+    match calls {
+        CallsWrite::Changed(calls) => calls.iter().try_for_each(|(number, call)| {
+            let sql = "UPDATE turn_calls SET body = $5 \
+                       WHERE tenant = $1 AND user_id = $2 AND request = $3 AND number = $4";
+            match tx.execute(sql, &row(*number, call)?)? {
+                0 => Err(Error::not_found(format!(
+                    "the turn of request \"{request}\" has no call at position {number}; store all of its calls first"
+                ))),
+                _ => Ok(()),
+            }
+        }),
+        CallsWrite::All(calls) => {
+            let sql = "DELETE FROM turn_calls WHERE tenant = $1 AND user_id = $2 AND request = $3";
+            tx.execute(sql, &params![scope.tenant(), scope.user(), request])?;
+            let rows = calls.iter().enumerate().map(|(number, call)| row(number, call));
+            let rows = rows.collect::<Result<Vec<_>>>()?;
+            let into = "INSERT INTO turn_calls (tenant, user_id, request, number, body)";
+            tx.insert(into, "($1, $2, $3, $4, $5)", &rows)
+        }
+    }
+}
+
+/// A turn with the calls of its step. One that is over has none.
+fn with_calls(tx: &mut dyn Tx, scope: &Scope, mut turn: TurnRecord) -> Result<TurnRecord> {
+    if !turn.settled {
+        let sql = "SELECT body FROM turn_calls WHERE tenant = $1 AND user_id = $2 AND request = $3 ORDER BY number";
+        let rows = tx.query(sql, &params![scope.tenant(), scope.user(), &turn.request])?;
+        let call = |mut row: Row| from_json("a call of a turn", &row.text()?);
+        turn.calls = rows.into_iter().map(call).collect::<Result<_>>()?;
+    }
+    Ok(turn)
 }
 
 pub(crate) fn turn(tx: &mut dyn Tx, scope: &Scope, request: &str) -> Result<Option<TurnRecord>> {
     let sql =
         format!("SELECT {TURN} FROM turns WHERE tenant = $1 AND user_id = $2 AND request = $3");
     let row = tx.row(&sql, &params![scope.tenant(), scope.user(), request])?;
-    row.map(|mut row| turn_of(&mut row)).transpose()
+    row.map(|mut row| with_calls(tx, scope, turn_of(&mut row)?)).transpose()
 }
 
 pub(crate) fn turns(
@@ -72,7 +111,8 @@ pub(crate) fn turns(
     let sql = format!(
         "SELECT {TURN} FROM turns WHERE tenant = $1 AND user_id = $2{of_session} ORDER BY number DESC LIMIT $3"
     );
-    tx.query(&sql, &params)?.iter_mut().map(turn_of).collect()
+    let rows = tx.query(&sql, &params)?;
+    rows.into_iter().map(|mut row| with_calls(tx, scope, turn_of(&mut row)?)).collect()
 }
 
 pub(crate) fn abandoned(tx: &mut dyn Tx, limit: usize) -> Result<Vec<(Scope, TurnRecord)>> {
@@ -82,7 +122,11 @@ pub(crate) fn abandoned(tx: &mut dyn Tx, limit: usize) -> Result<Vec<(Scope, Tur
                WHERE t.settled = 0 AND (l.owner IS NULL OR l.expires <= $1) ORDER BY t.number LIMIT $2";
     let rows = tx.query(sql, &params![now, limit])?;
     rows.into_iter()
-        .map(|mut row| Ok((Scope::new(row.text()?, row.text()?)?, turn_of(&mut row)?)))
+        .map(|mut row| {
+            let scope = Scope::new(row.text()?, row.text()?)?;
+            let turn = with_calls(tx, &scope, turn_of(&mut row)?)?;
+            Ok((scope, turn))
+        })
         .collect()
 }
 

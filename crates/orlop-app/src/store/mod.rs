@@ -387,8 +387,10 @@ pub struct TurnRecord {
     pub request: String,
     /// The session.
     pub session: String,
-    /// The state of the turn's machine.
+    /// The state of the turn's machine, without the calls of its step.
     pub state: Value,
+    /// The calls of its step, in order.
+    pub calls: Vec<Value>,
     /// Whether it is over.
     pub settled: bool,
     /// When it began.
@@ -404,10 +406,28 @@ pub struct TurnWrite {
     pub request: String,
     /// Whether this is its first state: then the id must not be taken.
     pub new: bool,
-    /// The state of the turn's machine.
+    /// The state of the turn's machine, without the calls of its step.
     pub state: Value,
+    /// What changes in the calls of its step.
+    pub calls: CallsWrite,
     /// Whether it is over.
     pub settled: bool,
+}
+
+/// What changes in the stored calls of a turn. Each is stored for itself, so that one that ends
+/// costs the same however many there are.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CallsWrite {
+    /// Those at these positions; the others stay as they are.
+    Changed(Vec<(usize, Value)>),
+    /// They are these, and those that were stored before are gone.
+    All(Vec<Value>),
+}
+
+impl Default for CallsWrite {
+    fn default() -> Self {
+        Self::Changed(Vec::new())
+    }
 }
 
 /// An event that has no number yet.

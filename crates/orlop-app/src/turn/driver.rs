@@ -1,5 +1,6 @@
 //! Does what the machine says: each new state is durable before it is acted upon.
 
+use super::journal::Journal;
 use super::machine::{CallState, Effect, Input, Next, Outcome, Turn};
 use super::models::Models;
 use super::{Control, Decision, FRAGMENTS};
@@ -33,6 +34,8 @@ pub(crate) struct Driver {
     /// The settings of the one that is.
     pub(super) config: Config,
     pub(super) turn: Turn,
+    /// What is stored of its calls.
+    pub(super) journal: Journal,
     pub(super) session: Session,
     pub(super) request: String,
     pub(super) persist: bool,
@@ -76,6 +79,7 @@ impl Driver {
             config: models.config(turn.again.model),
             models,
             turn,
+            journal: Journal::default(),
             session,
             request,
             persist,
@@ -154,7 +158,7 @@ impl Driver {
             self.next = next;
             return Ok(());
         }
-        let turn = self.turn_write(false)?;
+        let turn = self.turn_write()?;
         let trace = self.traced();
         let (session, undo) = (Some(self.session.clone()), self.undo.take());
         self.commit(Step { session, turn: Some(turn), events, trace, undo, ..Step::default() })
@@ -301,7 +305,10 @@ impl Driver {
                     reason: decision.reason.clone(),
                 };
                 // Tried on a copy, so that who decided hears whether it fits.
-                let tried = self.turn.clone().apply(input.clone()).map(drop);
+                let tried = match self.turn.clone().apply(input.clone()) {
+                    Ok(_) => self.input_fits(&call, &decision).await,
+                    Err(error) => Err(error),
+                };
                 let fits = tried.is_ok();
                 let _ = answer.send(tried);
                 if !fits {
@@ -345,7 +352,7 @@ impl Driver {
                 Ok((session, None)) => self.session = session,
                 // The answer is durable before the history it belongs to changes.
                 Ok((session, note)) => {
-                    let (held, turn) = (self.session.clone(), self.turn_write(false)?);
+                    let (held, turn) = (self.session.clone(), self.turn_write()?);
                     let step = Step { session: Some(held), turn: Some(turn), ..Step::default() };
                     self.commit(step).await?;
                     (self.session, self.undo) = (session, note);
@@ -369,7 +376,7 @@ impl Driver {
             Outcome::Cancelled { reason } => EventKind::RequestCancelled { reason },
         };
         self.turn.apply(Input::Told)?;
-        let turn = self.turn_write(false)?;
+        let turn = self.turn_write()?;
         let step = Step {
             session: Some(self.session.clone()),
             turn: Some(turn),

@@ -346,18 +346,19 @@ impl Turn {
     fn advance(&mut self) -> Next {
         let Phase::Tools { calls } = &mut self.phase else { return Next::default() };
         let mut effects = Vec::new();
-        for index in 0..calls.len() {
-            let may_start = calls[index].state == CallState::Ready
-                && calls[..index].iter().all(|earlier| {
-                    matches!(earlier.state, CallState::Done { .. })
-                        || (earlier.concurrent && calls[index].concurrent)
-                });
-            if may_start {
-                calls[index].state = CallState::Running;
-                effects.push(Effect::Run(calls[index].id.clone()));
+        // Of the calls that are not over, up to here: whether there are any, and whether all of
+        // them let others run beside them.
+        let (mut open, mut side_by_side) = (false, true);
+        for call in calls.iter_mut() {
+            if call.state == CallState::Ready && (!open || (side_by_side && call.concurrent)) {
+                call.state = CallState::Running;
+                effects.push(Effect::Run(call.id.clone()));
+            }
+            if !matches!(call.state, CallState::Done { .. }) {
+                (open, side_by_side) = (true, side_by_side && call.concurrent);
             }
         }
-        if !calls.iter().all(|call| matches!(call.state, CallState::Done { .. })) {
+        if open {
             return Next { append: Vec::new(), effects };
         }
         let append = self.close_step("");

@@ -4,10 +4,12 @@
 //! own, so that nobody who listens can hold it up or end it by leaving.
 
 mod again;
+mod arguments;
 mod control;
 mod driver;
 mod form;
 mod info;
+mod journal;
 pub mod machine;
 mod model;
 mod models;
@@ -16,6 +18,7 @@ mod replay;
 mod shorten;
 mod tools;
 
+pub(crate) use arguments::ArgumentSchemas;
 pub use info::TurnInfo;
 pub use machine::{Outcome, Turn};
 pub use recover::Recovery;
@@ -401,7 +404,7 @@ impl Driver {
     async fn checkpoint_new(&mut self, events: Vec<EventKind>) -> Result<()> {
         let step = Step {
             session: Some(self.session.clone()),
-            turn: Some(self.turn_write(true)?),
+            turn: Some(TurnWrite { new: true, ..self.turn_write()? }),
             events,
             ..Step::default()
         };
@@ -413,15 +416,8 @@ impl Driver {
         written
     }
 
-    fn turn_write(&self, new: bool) -> Result<TurnWrite> {
-        Ok(TurnWrite {
-            request: self.request.clone(),
-            new,
-            state: serde_json::to_value(&self.turn).map_err(|error| {
-                Error::internal(format!("the turn does not serialise: {error}"))
-            })?,
-            settled: self.turn.is_settled(),
-        })
+    fn turn_write(&mut self) -> Result<TurnWrite> {
+        self.journal.write(&self.request, &mut self.turn)
     }
 
     /// Runs the turn in a task of its own.

@@ -1,13 +1,14 @@
 //! Turns that another process left behind: settled, or taken up where they were.
 
 use super::driver::{Driver, ended};
-use super::machine::{Input, Turn};
+use super::journal::restored;
+use super::machine::Input;
 use crate::application::{Application, Step};
 use crate::lock::{SessionLock, Wait};
 use crate::scope::Scope;
 use crate::store::TurnRecord;
 use crate::trace::Tracer;
-use orlop_core::{Error, ErrorClass, Result};
+use orlop_core::{ErrorClass, Result};
 use std::sync::Arc;
 
 /// What becomes of a turn whose process is gone.
@@ -73,15 +74,11 @@ impl Application {
         lock: SessionLock,
         recovery: Recovery,
     ) -> Result<bool> {
-        let mut turn: Turn = serde_json::from_value(record.state).map_err(|error| {
-            Error::bad_state(format!(
-                "the stored state of request \"{}\" cannot be read ({error}); it was written by another version",
-                record.request
-            ))
-        })?;
+        let (request, session) = (record.request.clone(), record.session.clone());
+        let (mut turn, journal) = restored(record)?;
         let app =
             Self { tracer: Some(Arc::new(Tracer::new())), ..self.telling(turn.context.clone()) };
-        let session = app.session(&record.session).await?.session;
+        let session = app.session(&session).await?.session;
         let agent = match app.shared.agent(&turn.agent) {
             Ok(agent) => agent,
             Err(_) => app.agent_of(&session)?,
@@ -93,14 +90,15 @@ impl Application {
         let open = turn.open_calls();
         let next = turn.apply(Input::Interrupted { resume })?;
         let events = ended(open, &turn, &next);
-        let mut driver = Driver::new(app, lock, agent, models, turn, session, record.request, true);
+        let mut driver = Driver::new(app, lock, agent, models, turn, session, request, true);
+        driver.journal = journal;
         for message in &next.append {
             driver.append(message.clone()).await?;
         }
         driver.feed = Some(driver.app.shared.hub.open(&driver.app.scope, &driver.request));
         let step = Step {
             session: Some(driver.session.clone()),
-            turn: Some(driver.turn_write(false)?),
+            turn: Some(driver.turn_write()?),
             events,
             ..Step::default()
         };

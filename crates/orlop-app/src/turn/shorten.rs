@@ -19,7 +19,7 @@ impl Driver {
         if undo.is_none() && events.is_empty() {
             return Ok(());
         }
-        let (session, turn) = (Some(self.session.clone()), Some(self.turn_write(false)?));
+        let (session, turn) = (Some(self.session.clone()), Some(self.turn_write()?));
         let trace = self.traced();
         self.commit(Step { session, turn, events, trace, undo, ..Step::default() }).await
     }

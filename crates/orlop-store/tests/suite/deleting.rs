@@ -4,7 +4,7 @@ use crate::place::{Place, on_every_store};
 use crate::steps::*;
 use orlop_app::Scope;
 use orlop_app::store::{
-    AssetRecord, ChangeNote, Commit, EventQuery, Lease, SearchQuery, SessionWrite, Store,
+    AssetRecord, CallsWrite, ChangeNote, Commit, EventQuery, Lease, SearchQuery, SessionWrite, Store, TurnWrite,
 };
 use serde_json::json;
 
@@ -17,7 +17,10 @@ async fn full(store: &dyn Store, scope: &Scope, id: &str, request: &str) -> Leas
     };
     let commit = Commit {
         session: Some(session),
-        turn: Some(turn(request, true, "begun", false)),
+        turn: Some(TurnWrite {
+            calls: CallsWrite::All(vec![json!("call")]),
+            ..turn(request, true, "begun", false)
+        }),
         events: vec![event(Some(id), Some(request), "begun"), event(None, None, "of_nobody")],
         trace: vec![json!({"hook": "x"}).as_object().cloned().unwrap()],
         undo: Some(ChangeNote { id: "c".to_owned(), ..Default::default() }),
@@ -56,7 +59,8 @@ async fn everything_of_a_session_goes_with_it(place: &Place) {
     let events: Vec<_> = events.iter().map(|event| event.kind.name()).collect();
     assert_eq!(events, ["of_nobody", "gone"]);
     drop(store);
-    for table in ["sessions", "items", "log_refs", "turns", "traces", "signals", "changes"] {
+    let tables = ["sessions", "items", "log_refs", "turns", "turn_calls", "traces", "signals"];
+    for table in tables.into_iter().chain(["changes"]) {
         assert_eq!(place.rows(table), 0, "{table}");
     }
 }

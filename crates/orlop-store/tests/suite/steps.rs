@@ -2,8 +2,8 @@
 
 use orlop_app::Scope;
 use orlop_app::store::{
-    Acquired, Commit, Committed, Lease, NativeWrite, NewEvent, NewItem, Segment, SessionWrite,
-    Store, TurnWrite,
+    Acquired, CallsWrite, Commit, Committed, Lease, NativeWrite, NewEvent, NewItem, Segment,
+    SessionWrite, Store, TurnWrite,
 };
 use orlop_core::types::app_event::EventKind;
 use orlop_core::{ErrorClass, Message, Result};
@@ -97,7 +97,8 @@ pub(crate) fn event(session: Option<&str>, request: Option<&str>, name: &str) ->
 }
 
 pub(crate) fn turn(request: &str, new: bool, state: &str, settled: bool) -> TurnWrite {
-    TurnWrite { request: request.to_owned(), new, state: json!({ "state": state }), settled }
+    let state = json!({ "state": state });
+    TurnWrite { request: request.to_owned(), new, state, calls: CallsWrite::default(), settled }
 }
 
 /// The class of what must have failed.

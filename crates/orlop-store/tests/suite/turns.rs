@@ -2,7 +2,7 @@
 
 use crate::place::{Place, on_every_store};
 use crate::steps::*;
-use orlop_app::store::{Commit, Lease, Store, TurnRecord, TurnWrite};
+use orlop_app::store::{CallsWrite, Commit, Lease, Store, TurnRecord, TurnWrite};
 use orlop_core::ErrorClass::{BadArgument, Conflict, NotFound};
 use orlop_core::{Result, Value};
 use serde_json::json;
@@ -24,6 +24,7 @@ async fn a_turn_goes_from_state_to_state(place: &Place) {
         request: "r".to_owned(),
         session: "s".to_owned(),
         state: json!({"state": "begun"}),
+        calls: Vec::new(),
         settled: false,
         created,
         updated,
@@ -55,6 +56,42 @@ async fn a_request_id_is_taken_once(place: &Place) {
     assert_eq!(class(unknown), NotFound);
     let state = store.turn(&ana(), "r").await.unwrap().unwrap().state;
     assert_eq!(state, json!({"state": "first"}));
+}
+
+async fn calls_are_stored_one_by_one(place: &Place) {
+    let store = place.open();
+    let lease = lease(&*store, &ana(), "s").await;
+    let step = |new: bool, calls: CallsWrite| TurnWrite { calls, ..turn("r", new, "x", false) };
+    let calls = async || store.turn(&ana(), "r").await.unwrap().unwrap().calls;
+    commit_turn(&*store, &lease, step(true, CallsWrite::All(vec![]))).await.unwrap();
+    assert_eq!(calls().await, Vec::<Value>::new());
+    let all: Vec<Value> = (0..12).map(|number| json!({ "n": number })).collect();
+    commit_turn(&*store, &lease, step(false, CallsWrite::All(all.clone()))).await.unwrap();
+    assert_eq!(calls().await, all);
+    let changed = CallsWrite::Changed(vec![(10, json!("done")), (2, json!("runs"))]);
+    commit_turn(&*store, &lease, step(false, changed)).await.unwrap();
+    let mut expected = all.clone();
+    (expected[10], expected[2]) = (json!("done"), json!("runs"));
+    assert_eq!(calls().await, expected);
+    assert_eq!(store.turns(&ana(), Some("s"), 9).await.unwrap()[0].calls, expected);
+
+    // One that is not there is refused, and nothing of its step is kept.
+    let missing = CallsWrite::Changed(vec![(0, json!("lost")), (12, json!("x"))]);
+    assert_eq!(class(commit_turn(&*store, &lease, step(false, missing)).await), NotFound);
+    assert_eq!(calls().await, expected);
+
+    // Those of another request of the same name are others.
+    let other = orlop_app::Scope::new("other", "eve").unwrap();
+    let theirs = lease_for(&*store, &other, "s", Duration::ZERO).await;
+    let write = step(true, CallsWrite::All(vec![json!("theirs")]));
+    let commit = Commit { turn: Some(write), ..Commit::new(theirs) };
+    store.commit(&other, commit).await.unwrap();
+    commit_turn(&*store, &lease, step(false, CallsWrite::All(vec![json!("next")]))).await.unwrap();
+    assert_eq!(calls().await, [json!("next")]);
+    store.release(&ana(), &lease).await.unwrap();
+    let abandoned = store.abandoned(9).await.unwrap();
+    let held = abandoned.into_iter().map(|(_, turn)| turn.calls).collect::<Vec<_>>();
+    assert_eq!(held, [[json!("next")], [json!("theirs")]]);
 }
 
 async fn turns_are_listed_newest_first(place: &Place) {
@@ -151,6 +188,8 @@ on_every_store! {
     a_turn_goes_from_state_to_state;
     #[test]
     a_request_id_is_taken_once;
+    #[test]
+    calls_are_stored_one_by_one;
     #[test]
     turns_are_listed_newest_first;
     #[test]
