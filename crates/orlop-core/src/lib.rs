@@ -49,7 +49,7 @@ mod digest;
 mod discovery;
 pub mod hooks;
 pub mod interop;
-mod json_api;
+pub mod json_api;
 mod output;
 mod plugin;
 mod request;
