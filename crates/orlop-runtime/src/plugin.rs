@@ -73,6 +73,9 @@ impl ProcessPlugin {
         input: &dyn Crosses,
         cx: &Context,
     ) -> Result<T> {
+        if !self.0.manifest.hooks.contains(hook) {
+            return Ok(T::default());
+        }
         let peer = self.0.process.peer().await?;
         let lent = self.lend(Some(cx));
         let (call, answer) =
