@@ -9,6 +9,7 @@ mod call;
 mod crossing;
 mod description;
 mod grants;
+mod installed;
 mod launch;
 mod lists;
 mod package;
@@ -21,12 +22,13 @@ mod secrets;
 
 pub use description::{Description, PluginDescription, Wanted};
 pub use grants::Grants;
+pub use installed::{Entry, Installed};
 pub use package::{Limits, MANIFEST, OnFailure, PROTOCOL, Package, Run};
 
 use description::Remembered;
 use launch::Launch;
 use orlop_app::Plugins;
-use orlop_app::config::RuntimeEnv;
+use orlop_app::config::{AppConfig, RuntimeEnv};
 use orlop_core::hooks::Kind;
 use orlop_core::{Error, Map, Result};
 use plugin::ProcessPlugin;
@@ -42,6 +44,15 @@ pub struct Runtime {
     packages: Vec<Arc<Loaded>>,
 }
 
+/// A package that could not be used.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LeftOut {
+    /// Its name.
+    pub name: String,
+    /// Why.
+    pub reason: String,
+}
+
 /// A package whose plugins are known.
 struct Loaded {
     process: Arc<Process>,
@@ -52,6 +63,52 @@ impl Runtime {
     /// A runtime without packages. What belongs to plugins is kept in `home`.
     pub fn new(env: RuntimeEnv, home: impl Into<PathBuf>) -> Self {
         Self { env, home: home.into(), packages: Vec::new() }
+    }
+
+    /// A runtime with the packages of a configuration and those the user added. A package that
+    /// cannot be used is left out, and why is told; the others work without it.
+    pub fn load(config: &AppConfig, home: &Path) -> (Self, Vec<LeftOut>) {
+        let mut runtime = Self::new(config.env().clone(), home);
+        let mut left_out = Vec::new();
+        let installed = Installed::read(home).unwrap_or_else(|error| {
+            left_out.push(LeftOut {
+                name: "plugins.json".to_owned(),
+                reason: error.message().to_owned(),
+            });
+            Installed::default()
+        });
+        let configured = config.plugin_names().into_iter().map(str::to_owned);
+        let added = installed.packages().map(|(name, _)| name.to_owned());
+        let mut names: Vec<String> = configured.chain(added).collect();
+        names.sort();
+        names.dedup();
+        for name in names {
+            if let Err(error) = runtime.load_one(config, &installed, &name) {
+                left_out.push(LeftOut { name, reason: error.message().to_owned() });
+            }
+        }
+        (runtime, left_out)
+    }
+
+    fn load_one(&mut self, config: &AppConfig, installed: &Installed, name: &str) -> Result<()> {
+        let configured = match config.plugin_names().contains(&name) {
+            true => Some(config.plugin(name)?),
+            false => None,
+        };
+        let settings = configured.as_ref().map(|entry| entry.settings.clone()).unwrap_or_default();
+        let path = configured.and_then(|entry| entry.path);
+        let path = path.or_else(|| installed.get(name).map(|entry| entry.path.clone()));
+        // A shipped one, which is there already.
+        let Some(path) = path else { return Ok(()) };
+        let mut package = Package::read(&path)?;
+        package.name = name.to_owned();
+        if !installed.accepts(&package) {
+            return Err(Error::bad_state(format!(
+                "it asks for more than it was granted ({}); look at it and run `orlop plugin accept {name}`",
+                package.grants.in_words().join(", ")
+            )));
+        }
+        self.add(package, settings).map(|_| ())
     }
 
     /// Takes a package in, with its settings. Its process is started only if what it holds is not
@@ -110,9 +167,4 @@ impl Runtime {
     pub async fn stop(&self) {
         futures::future::join_all(self.packages.iter().map(|loaded| loaded.process.stop())).await;
     }
-}
-
-/// Reads the package at a path.
-pub fn package_at(path: &Path) -> Result<Package> {
-    Package::read(path)
 }

@@ -170,7 +170,8 @@ class Parrot:
             yield {"partial": {"role": "assistant", "content": word + " "}}
         yield {"final_messages": [{"role": "assistant", "text": text}]}
 "#;
-    let stage = Stage::default().settings("").more("[agents.bird]\nprovider = \"parrot\"\nmodel = \"m\"\n");
+    let stage =
+        Stage::default().settings("").more("[agents.bird]\nprovider = \"parrot\"\nmodel = \"m\"\n");
     let package = package(&stage, "parrot", None, code);
     let (stage, runtime) = with_packages(stage, vec![package]);
     let app = stage.start().await;

@@ -5,6 +5,7 @@ use orlop_app::assets::{AssetFiles, AssetLimits};
 use orlop_app::config::{AppConfig, Locations, RuntimeEnv};
 use orlop_app::{Application, Host, Plugins};
 use orlop_core::Error;
+use orlop_runtime::{LeftOut, Runtime};
 use std::path::{Path, PathBuf};
 
 /// Folders, configuration and plugins of a command.
@@ -14,6 +15,10 @@ pub(crate) struct Workplace {
     pub(crate) plugins: Plugins,
     /// What to tell about a configuration that nobody wrote.
     pub(crate) notice: Option<String>,
+    /// Packages that could not be used.
+    pub(crate) left_out: Vec<LeftOut>,
+    /// The processes of packages.
+    pub(crate) runtime: Runtime,
 }
 
 impl Workplace {
@@ -36,10 +41,12 @@ impl Workplace {
             true => AppConfig::load(&locations, set, env)?,
             false => AppConfig::read(&locations, set, env),
         };
+        let (runtime, left_out) = Runtime::load(&config, locations.home());
+        let plugins = runtime.plugins(plugins);
         let providers = plugins.provider_names();
         let providers: Vec<&str> = providers.iter().map(String::as_str).collect();
         let (config, notice) = config.or_default_agent(&providers);
-        Ok(Self { locations, config, plugins, notice })
+        Ok(Self { locations, config, plugins, notice, left_out, runtime })
     }
 
     /// The file of the default store.
@@ -84,6 +91,11 @@ impl Workplace {
         };
         let limits = AssetLimits { max_bytes: settings.max_bytes, types: settings.types };
         Ok(AssetFiles::new(folder, limits))
+    }
+
+    /// Ends what runs beside the command.
+    pub(crate) async fn close(&self) {
+        self.runtime.stop().await;
     }
 
     /// Starts the application and opens its front door.

@@ -6,6 +6,7 @@ mod config;
 mod doctor;
 mod login;
 mod model;
+mod plugin;
 mod question;
 mod run;
 mod session;
@@ -41,6 +42,7 @@ pub(crate) async fn dispatch(cli: Cli, plugins: Plugins) -> Result<ExitCode, Fai
             agent::models(find(true)?, agent, json).await
         }
         Command::Model(Model::Pull(pull)) => model::run(&find(false)?, pull).await,
+        Command::Plugin(command) => plugin::run(find(false)?, command).await,
         Command::Login { name } => login::log_in(find(true)?, name).await,
         Command::Logout { name } => login::log_out(find(true)?, name).await,
         Command::Action(command) => action::run(find(true)?, command).await,
