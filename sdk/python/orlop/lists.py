@@ -16,7 +16,7 @@ from .values import copy_json, same
 class History(list):  # type: ignore[type-arg]
     """A list as a plugin gets it. ``skip`` is how many items before these were not asked for."""
 
-    __slots__ = ("skip", "_given", "_copies")
+    __slots__ = ("skip", "_given", "_copies", "_set", "_moved")
 
     def __init__(self, given: Iterable[Any] = (), skip: int = 0) -> None:
         given = given if given.__class__ is list else list(given)
@@ -24,6 +24,8 @@ class History(list):  # type: ignore[type-arg]
         self.skip = skip
         self._given: list[Any] = given  # type: ignore[assignment]
         self._copies: dict[int, Any] = {}
+        self._set: set[int] = set()
+        self._moved = False
 
     def _copy_at(self, position: int) -> Any:
         item = list.__getitem__(self, position)
@@ -62,7 +64,7 @@ class History(list):  # type: ignore[type-arg]
 
     def __add__(self, other: Any) -> "History":  # type: ignore[override]
         joined = History(self._given, self.skip)
-        joined._copies = dict(self._copies)
+        joined._copies, joined._set, joined._moved = dict(self._copies), set(self._set), self._moved
         list.__setitem__(joined, slice(None), self._raw())
         list.extend(joined, other)
         return joined
@@ -83,41 +85,52 @@ class History(list):  # type: ignore[type-arg]
 
     # Whatever moves items to other places looks at all of them first.
 
+    def _move(self) -> None:
+        self._copy_all()
+        self._moved = True
+
     def __setitem__(self, key: Any, value: Any) -> None:
         if isinstance(key, slice):
-            self._copy_all()
+            self._move()
         list.__setitem__(self, key, value)
+        if not isinstance(key, slice):
+            self._set.add(key if key >= 0 else key + len(self))
 
     def __delitem__(self, key: Any) -> None:
-        self._copy_all()
+        self._move()
         list.__delitem__(self, key)
 
     def __imul__(self, times: Any) -> "History":  # type: ignore[override,misc]
-        self._copy_all()
+        self._move()
         list.__imul__(self, times)
         return self
 
     def insert(self, position: Any, item: Any) -> None:
-        self._copy_all()
+        self._move()
         list.insert(self, position, item)
 
     def pop(self, position: Any = -1) -> Any:
         if position == -1:
             self[-1:]
+            self._moved = self._moved or len(self) <= len(self._given)
         else:
-            self._copy_all()
+            self._move()
         return list.pop(self, position)
 
     def remove(self, item: Any) -> None:
-        self._copy_all()
+        self._move()
         list.remove(self, item)
 
     def reverse(self) -> None:
-        self._copy_all()
+        self._move()
         list.reverse(self)
 
+    def clear(self) -> None:
+        self._move()
+        list.clear(self)
+
     def sort(self, **options: Any) -> None:
-        self._copy_all()
+        self._move()
         list.sort(self, **options)
 
     def _raw(self) -> list[Any]:
@@ -143,6 +156,8 @@ class History(list):  # type: ignore[type-arg]
 
     def change(self, returned: Any) -> Any:
         """What turns the list given into the list returned: ``None`` or edits."""
+        if isinstance(returned, History) and returned._given is self._given and not returned._moved:
+            return self._change_in_place(returned)
         given, items = self._given, self.restored(returned)
         start = _common(given, items)
         if start == len(given) == len(items):
@@ -153,18 +168,28 @@ class History(list):  # type: ignore[type-arg]
         end = _common(given[: -longest - 1 : -1], items[: -longest - 1 : -1]) if longest else 0
         if len(given) != len(items):
             return {"edits": [self._replace(start, len(given) - end, items[start : len(items) - end])]}
-        return {"edits": self._runs(given, items, start, len(given) - end)}
+        changed = [p for p in range(start, len(given) - end) if not same(given[p], items[p])]
+        return {"edits": self._edits(changed, items)}
 
-    def _runs(self, given: list[Any], items: list[Any], start: int, end: int) -> list[Any]:
-        """Lists of one length: each run of changed items is an edit."""
-        edits, position = [], start
-        while position < end:
-            first = position
-            while position < end and not same(given[position], items[position]):
-                position += 1
-            if position > first:
-                edits.append(self._replace(first, position, items[first:position]))
-            position += 1
+    def _change_in_place(self, returned: "History") -> Any:
+        """Nothing moved, so only what was looked at or set can be different."""
+        given, items = self._given, returned._raw()
+        touched = returned._set.union(returned._copies, self._copies)
+        changed = sorted(p for p in touched if p < len(given) and not same(items[p], given[p]))
+        edits = self._edits(changed, items)
+        if len(items) > len(given):
+            edits.append({"op": "append", "items": items[len(given) :]})
+        return {"edits": edits} if edits else None
+
+    def _edits(self, changed: list[int], items: list[Any]) -> list[Any]:
+        """Each run of changed positions is an edit."""
+        edits: list[Any] = []
+        first = 0
+        for last, position in enumerate(changed):
+            if last + 1 == len(changed) or changed[last + 1] != position + 1:
+                start, end = changed[first], position + 1
+                edits.append(self._replace(start, end, items[start:end]))
+                first = last + 1
         return edits
 
     def _replace(self, start: int, end: int, items: list[Any]) -> dict[str, Any]:
@@ -194,6 +219,10 @@ class Slots:
         held, keep = self._held.get(slot, []), described.get("keep") or 0
         if keep > len(held):
             raise ValueError(f"slot {slot} holds {len(held)} items, and {keep} of them are to be kept")
-        # A new list each time: calls that are still running look at the old one.
-        self._held[slot] = items = held[:keep] + items if keep else items
+        # A held list is never changed: calls that are still running look at it.
+        if keep == len(held):
+            items = held + items if items else held
+        elif keep:
+            items = held[:keep] + items
+        self._held[slot] = items
         return History(items)

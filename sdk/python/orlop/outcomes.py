@@ -30,17 +30,23 @@ class Inputs:
         """The change of a list: from what was returned, or from what was done to the one lent."""
         lent = self.lists[name]
         if returned is None:
-            return lent.change(lent)
+            return self._checked(name, lent.change(lent))
         if isinstance(returned, dict) and isinstance(returned.get("edits"), list):
             return returned
         if not isinstance(returned, (list, tuple)):
             raise wrong(self, returned, f"{name} as a list")
-        if name in ("messages",):
-            returned = returned if isinstance(returned, History) else [message_dict(item) for item in returned]
-        for item in list.__iter__(returned) if isinstance(returned, list) else returned:
-            if not isinstance(item, dict):
-                raise wrong(self, item, f"mappings in {name}")
-        return lent.change(returned)
+        if name == "messages" and not isinstance(returned, History):
+            returned = [message_dict(item) for item in returned]
+        return self._checked(name, lent.change(returned))
+
+    def _checked(self, name: str, change: Any) -> Any:
+        for edit in change["edits"] if change else ():
+            for position, item in enumerate(edit["items"]):
+                if not isinstance(item, dict):
+                    item = edit["items"][position] = message_dict(item)
+                if not isinstance(item, dict):
+                    raise wrong(self, item, f"mappings in {name}")
+        return change
 
     def state_outcome(self, returned: Any) -> Any:
         """The change of the state: from what was returned, or from what was done to the one lent."""
