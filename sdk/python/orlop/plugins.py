@@ -141,7 +141,9 @@ class Plugin:
         return about
 
     def _config_schema(self) -> dict[str, Any]:
-        schema = _said(self.instance, "get_config_schema", self.owner) or _said(self.instance, "config_schema", self.owner)
+        schema = _said(self.instance, "get_config_schema", self.owner)
+        if schema is None:
+            schema = _said(self.instance, "config_schema", self.owner)
         if schema is not None and not isinstance(schema, dict):
             raise PluginMistake(f"{self.owner}.get_config_schema returned {type(schema).__name__}; expected a mapping")
         return schema or {}

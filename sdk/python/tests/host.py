@@ -71,12 +71,12 @@ class Host:
         self.write({"jsonrpc": "2.0", "id": self._last, "method": method, "params": params})
         return self._last
 
-    def begin_hook(self, kind: str, plugin: str, hook: str, context: Optional[dict[str, Any]] = None, **args: Any) -> int:
+    def begin_hook(self, kind: str, plugin: str, hook: str, context: Optional[dict[str, Any]] = None, /, **args: Any) -> int:
         context = {"trigger_source": "application", "handles": ["core", "app"], **(context or {})}
         call = self._last + 1
         return self.begin("hook", plugin=plugin, kind=kind, hook=hook, call=call, args=args, context=context)
 
-    def hook(self, kind: str, plugin: str, hook: str, context: Optional[dict[str, Any]] = None, **args: Any) -> Any:
+    def hook(self, kind: str, plugin: str, hook: str, context: Optional[dict[str, Any]] = None, /, **args: Any) -> Any:
         return self.answer(self.begin_hook(kind, plugin, hook, context, **args))
 
     def request(self, method: str, **params: Any) -> Any:
