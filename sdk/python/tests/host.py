@@ -30,7 +30,7 @@ class Failed(Exception):
 class Host:
     """A plugin process and the lines it writes."""
 
-    def __init__(self, path: str, answers: Optional[dict[str, Any]] = None, package: str = "sample") -> None:
+    def __init__(self, path: str, answers: Optional[dict[str, Any]] = None, package: str = "sample", sdk: Path = SDK, folder: Optional[str] = None) -> None:
         self.answers = answers or {}
         self.asked: list[dict[str, Any]] = []
         self.notes: list[dict[str, Any]] = []
@@ -38,10 +38,10 @@ class Host:
         self._kept: dict[Any, Any] = {}
         self._last = 100
         self.data = tempfile.mkdtemp()
-        environment = {**os.environ, "PYTHONPATH": str(SDK), "PYTHONDONTWRITEBYTECODE": "1"}
+        environment = {**os.environ, "PYTHONPATH": str(sdk), "PYTHONDONTWRITEBYTECODE": "1"}
         self.process = subprocess.Popen(
             [sys.executable, "-m", "orlop", path],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, cwd=folder,
         )  # fmt: skip
         self._stderr: list[bytes] = []
         self._logging = threading.Thread(target=lambda: self._stderr.extend(self.process.stderr), daemon=True)

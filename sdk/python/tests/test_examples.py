@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import sys
+import shutil
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from orlop import Message, Session
 from orlop.errors import Error
 from orlop.plugins import load
 from orlop.testing import run
-from tests.host import Host, HostCase, session, whole
+from tests.host import SDK, Host, HostCase, session, whole
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "plugins" / "python"
 STATE = {"config": {"model": "m"}, "request": {}}
@@ -127,19 +127,13 @@ class AsAHostRuns(HostCase):
         self.assertEqual(act({"handles": []})["error"]["type"], "missing_core")
 
     def test_the_sdk_works_from_any_folder(self):
-        import shutil
-        import subprocess
-        import tempfile
-
         with tempfile.TemporaryDirectory() as folder:
+            copied = Path(folder) / "a b"
             for package in ("orlop", "agent_core", "agent_app"):
-                shutil.copytree(Path(__file__).parents[1] / package, Path(folder) / "a b" / package)
-            # A file of the working folder that hides a module of the standard library does no harm.
-            (Path(folder) / "uuid.py").write_text("raise RuntimeError('hidden')")
-            done = subprocess.run(
-                [sys.executable, "-m", "orlop", example("prompt_cache")], cwd=folder, capture_output=True, timeout=30,
-                env={**os.environ, "PYTHONPATH": str(Path(folder) / "a b")},
-                input=b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocol":1}}\n{"jsonrpc":"2.0","id":2,"method":"shutdown"}\n',
-            )  # fmt: skip
-            self.assertEqual(done.returncode, 0)
-            self.assertNotIn(b"hidden", done.stdout + done.stderr)
+                shutil.copytree(SDK / package, copied / package)
+            # Files of the working folder that hide modules of the standard library do no harm.
+            for module in ("uuid", "json", "inspect"):
+                (Path(folder) / f"{module}.py").write_text("raise RuntimeError('hidden')")
+            host = Host(example("prompt_cache"), sdk=copied, folder=folder)
+            self.addCleanup(host.close)
+            self.assertEqual(host.initialize()["plugins"][0]["name"], "prompt_cache")
