@@ -26,7 +26,6 @@ from .wire import Connection, decode
 
 PROTOCOL = 1
 _READY = 4
-_STREAMS = 256
 
 
 class Server:
@@ -39,7 +38,7 @@ class Server:
         self._plugins: dict[tuple[str, str], Plugin] = {}
         self._calls: dict[Any, Call] = {}
         self._slots = Slots()
-        self._streams: dict[Any, Inputs] = {}
+        self._chunk_states: dict[Any, Any] = {}
         self._loop: Optional[Loop] = None
         self._turn = _thread.allocate_lock()
         self._counting = _thread.allocate_lock()
@@ -157,6 +156,12 @@ class Server:
         except (ValueError, KeyError, TypeError) as error:
             failure = Error(f"the arguments cannot be read: {error}", "bad_argument")
             return lambda: self._connection.fail(request, as_json_rpc(failure, ""))
+        if params.get("hook") == "process_chunk":
+            # The state is left out where it is the one that came last.
+            if args.get("input") is None:
+                args["input"] = self._chunk_states.get(params.get("plugin"))
+            else:
+                self._chunk_states[params.get("plugin")] = args["input"]
         call = Call(self._connection, params.get("call", request), context)
         self._calls[call.id] = call
         return lambda: self._run(request, call, params, args)
@@ -233,7 +238,7 @@ class Server:
     ) -> None:
         """Adds what is not part of the input."""
         if "context" in names:
-            values["context"] = _context(call, args if plugin.kind == "host" else {})
+            values["context"] = _context(call, args, plugin.kind)
         if "request" in names and "request" not in args and plugin.kind == "host":
             values["request"] = args
         if "app" in names:
@@ -246,20 +251,13 @@ class Server:
             values["call"] = call
 
     def _chunk_inputs(self, plugin: Plugin, method: Method, call: Call, args: dict[str, Any]) -> Inputs:
-        """The state crosses with the first chunk of a stream only, and is remembered for the others."""
-        key = (plugin.name, call.request_id, call.session_id)
-        inputs = self._streams.get(key)
-        if inputs is None or args.get("input") is not None:
-            inputs = Inputs(method.where, {}, method.names)
-            inputs.state_before = args.get("input") or {}
-            inputs.state = copy_json(inputs.state_before)
-            self._streams.pop(key, None)
-            self._streams[key] = inputs
-            while len(self._streams) > _STREAMS:
-                self._streams.pop(next(iter(self._streams)), None)
+        """Quick, for it runs for every piece of text."""
         chunk = args.get("chunk") or {}
-        inputs.values = {"chunk": chunk, "state": inputs.state, "_before": copy_json(chunk)}
-        self._offer(plugin, inputs.values, method.names, call, args)
+        inputs = Inputs(method.where, {"chunk": chunk, "_before": copy_json(chunk)}, method.names)
+        inputs.state_before = inputs.state = args.get("input") or {}
+        if "state" in method.names:
+            inputs.values["state"] = inputs.state = copy_json(inputs.state_before)
+        self._offer(plugin, inputs.values, method.names, call, {})
         return inputs
 
     def _on_loop(self, run: "Run", returned: Any) -> None:
@@ -434,9 +432,11 @@ def _core(call: Call) -> Core:
     return Core(call, None, call.context.get("config"), call.context.get("base_config"))
 
 
-def _context(call: Call, more: dict[str, Any]) -> dict[str, Any]:
+def _context(call: Call, args: dict[str, Any], kind: str) -> dict[str, Any]:
     """The context as plugins know it: with the core and the application, and sessions as mappings."""
-    context = {**more, **call.context}
+    context = {**args, **call.context} if kind == "host" else dict(call.context)
+    if "session" not in context and isinstance(args.get("session"), Session):
+        context["session"] = args["session"]
     for key in ("session", "original_session"):
         if isinstance(context.get(key), Session):
             context[key] = context[key].to_dict()

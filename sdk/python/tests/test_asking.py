@@ -87,15 +87,15 @@ class Asking(HostCase):
                 host = self.start(self.APPLICATION.format(**words), answers)
                 act = lambda **params: host.hook("application", "desk", "execute_action", action_id="tidy", params=params, state={})  # noqa: E731
                 self.assertEqual(act(session_id="s1"), {"message": "final", "joined": 2})
-                plain = {"session_id": "s1", "messages": [{"role": "user", "content": "one", "metadata": {}}], "metadata": {"tidy": True}}
+                tidied = {"$session": {"handle": "h1", "metadata": {"tidy": True}}}
                 asked = [(message["method"], message["params"]["args"], message["params"].get("agent")) for message in host.asked]
                 self.assertEqual(
                     asked,
                     [
                         ("app.acquire_session_lock", {"session_id": "s1"}, None),
                         ("app.load_session", {"session_id": "s1"}, None),
-                        ("app.save_session", {"session": plain}, None),
-                        ("app.update_agent", {"agent_id": "other", "session": plain}, None),
+                        ("app.save_session", {"session": tidied}, None),
+                        ("app.update_agent", {"agent_id": "other", "session": tidied}, None),
                         ("app.send_request", {"session": {"$session": {"handle": "h2"}}, "agent_id": "other", "overrides": {"temperature": 0}}, None),
                         ("core.join_sessions", {"prefix": {"$session": {"handle": "h3"}}, "suffix": {"$session": {"handle": "h2"}}}, "other"),
                         ("app.release_session_lock", {"lock": "l1"}, None),
@@ -201,8 +201,10 @@ class Asking(HostCase):
             class Desk:
                 name = "desk"
                 def execute_action(self, action_id, session, context):
-                    if action_id == "change":
+                    if action_id == "mark":
                         session.metadata["x"] = 1
+                    if action_id == "change":
+                        session.messages[0].content += "!"
                     return {"saved": context["app"].save_session(session).session_id, "skip": session.skip}
             """,
             {"app.save_session": session("h2")},
@@ -212,4 +214,52 @@ class Asking(HostCase):
         act = lambda action: host.hook("feature", "desk", "execute_action", action_id=action, session=part, native_messages=whole(), params={}, state=STATE)  # noqa: E731
         self.assertEqual(act("look"), {"saved": "s1", "skip": 40})
         self.assertEqual(host.asked[0]["params"]["args"], {"session": {"$session": {"handle": "h1"}}})
+        act("mark")
+        self.assertEqual(host.asked[1]["params"]["args"], {"session": {"$session": {"handle": "h1", "metadata": {"x": 1}}}})
         self.fails("only its last messages are here", lambda: act("change"))
+
+    def test_messages_that_were_changed_leave_native_history_behind(self):
+        host = self.start(
+            """
+            class Desk:
+                name = "desk"
+                def execute_action(self, action_id, session, context):
+                    assert context["session"]["messages"][0]["content"] == "hello"
+                    assert session.metadata["native_messages"] == [{"n": 1}]
+                    if action_id == "text":
+                        session.messages[0].content = "bye"
+                    if action_id == "native":
+                        session.metadata["native_messages"].append({"n": 2})
+                    context["app"].save_session(session)
+            """,
+            {"app.save_session": session("h2")},
+        )
+        for action, text, metadata in (
+            ("text", "bye", {"a": 1}),
+            ("native", "hello", {"a": 1, "native_messages": [{"n": 1}, {"n": 2}]}),
+        ):
+            lent = session("h1", "hello", native=whole({"n": 1}), a=1)
+            host.hook("feature", "desk", "execute_action", action_id=action, session=lent, native_messages=whole({"n": 1}), params={}, state=STATE)
+            message = {"role": "user", "content": text, "metadata": {}}
+            saved = {"session_id": "s1", "messages": [message], "metadata": metadata}
+            self.assertEqual(host.asked[-1]["params"]["args"], {"session": saved})
+
+    def test_a_changed_configuration_counts_as_overrides(self):
+        host = self.start(
+            """
+            class Desk:
+                name = "desk"
+                def execute_action(self, app, action_id, params, context, state):
+                    core, config, session = app.load_session("s1")
+                    config = {**config, "model": "big", "section": {**config["section"], "on": True}}
+                    app.send_request(core, session, config, {"top": 1}, message="go", persist=True)
+            """,
+            {
+                "app.load_session": {"agent_id": "a", "config": {"model": "m", "key": "***", "section": {"on": False, "key": "***"}}, "session": session("h1")},
+                "app.send_request": [],
+            },
+        )
+        host.hook("application", "desk", "execute_action", action_id="x", params={}, state={})
+        sent = host.asked[-1]["params"]["args"]
+        self.assertEqual(sent["overrides"], {"model": "big", "section": {"on": True}, "top": 1})
+        self.assertEqual((sent["message"], sent["persist"], sent["agent_id"]), ("go", True, "a"))

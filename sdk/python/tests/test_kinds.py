@@ -204,17 +204,21 @@ class Kinds(HostCase):
                     if state["count"] == 3:
                         return chunk, {**state, "total": 3}
                     return chunk
+            class Calm:
+                name = "calm"
+                def process_chunk(self, chunk): return chunk
             """
         )
         self.assertEqual(self.described[0]["provider"], "openai_compatible")
         chunk = lambda text: {"partial": {"role": "assistant", "content": text}, "final_messages": [], "state": "keep"}  # noqa: E731
-        hook = lambda request, state, text: host.hook(  # noqa: E731
-            "extension", "quiet", "process_chunk", {"request_id": request}, input=state, chunk=chunk(text)
-        )
-        self.assertEqual(hook("r1", STATE, "LOUD"), {"partial": {"role": "assistant", "content": "loud"}})
-        self.assertEqual(hook("r2", STATE, "calm"), None)
-        self.assertEqual(hook("r1", None, "calm"), None)
-        self.assertEqual(hook("r1", None, "calm")["state"], {"patch": {"count": 3, "total": 3}})
+        hook = lambda state, text: host.hook("extension", "quiet", "process_chunk", input=state, chunk=chunk(text))  # noqa: E731
+        said = {"partial": {"role": "assistant", "content": "loud"}}
+        self.assertEqual(hook(STATE, "LOUD"), {**said, "state": {"patch": {"count": 1}}})
+        # The same state again, which need not be sent; what the plugin did to it is not remembered.
+        self.assertEqual(hook(None, "LOUD"), {**said, "state": {"patch": {"count": 1}}})
+        self.assertEqual(hook({**STATE, "count": 2}, "loud"), {**said, "state": {"patch": {"count": 3, "total": 3}}})
+        self.assertEqual(hook({**STATE, "count": 5}, "STILL")["partial"]["content"], "still")
+        self.assertIsNone(host.hook("extension", "calm", "process_chunk", input=None, chunk=chunk("LOUD")))
 
     def test_application(self):
         host = self.start(
