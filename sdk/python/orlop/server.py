@@ -60,7 +60,7 @@ class Server:
         while True:
             with self._turn:
                 line = self._source.readline()
-                job = self._receive(line) if line else None
+                job = self._understand(line) if line else None
             if not line:
                 self._end()
                 return
@@ -70,7 +70,7 @@ class Server:
                 self._waiting -= 1
                 if self._waiting == 0:
                     self._start_thread()
-            job()
+            self._do(job)
             with self._counting:
                 if self._waiting >= _READY:
                     return
@@ -81,6 +81,21 @@ class Server:
             self._ended.release()
         except RuntimeError:
             pass  # Another thread saw the end as well.
+
+    def _do(self, job: Callable[[], None]) -> None:
+        try:
+            job()
+        except BrokenPipeError:
+            self._end()
+        except BaseException as error:  # noqa: BLE001 - a thread that dies here would read no more
+            log_trace(error, "orlop")
+
+    def _understand(self, line: bytes) -> Optional[Callable[[], None]]:
+        try:
+            return self._receive(line)
+        except Exception as error:  # noqa: BLE001
+            sys.stderr.write(f"orlop: skipped a line that is no message of the protocol: {error!r}\n")
+            return None
 
     def _receive(self, line: bytes) -> Optional[Callable[[], None]]:
         """Reads a line, in the order of arrival. What takes time is left for later."""

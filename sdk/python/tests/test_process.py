@@ -145,11 +145,13 @@ class Border(HostCase):
 
     def test_lines_that_are_no_json_are_skipped(self):
         host = self.start("class A:\n name = 'a'")
-        for line in (b"{nonsense", b"[]", b"\xff\xfe", b"", b"5"):
+        broken = (b"{nonsense", b"[]", b"\xff\xfe", b"", b"5", b'{"method": "hook", "params": 5}', b'{"id": [], "result": 1}')
+        for line in broken * 10:
             host.write(line)
         self.assertEqual(host.request("ping"), {})
         host.close()
         self.assertIn("skipped a line that is no JSON", host.log())
+        self.assertIn("skipped a line that is no message of the protocol", host.log())
 
     def test_unknown_methods(self):
         host = self.start("class A:\n name = 'a'")
