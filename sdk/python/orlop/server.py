@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import _thread
 import contextvars
-import inspect
 import sys
 from typing import Any, Callable, Optional
 
 from . import __version__
 from .calls import PROCESS, Call, enter, leave
-from .errors import Cancelled, Error, PluginMistake, UnknownMethod, as_json_rpc, log_trace
+from .errors import Error, PluginMistake, UnknownMethod, as_json_rpc, log_trace
 from .lists import History, Slots
 from .outcomes import Inputs, report
 from .plugins import Method, Plugin, find, load

@@ -71,17 +71,17 @@ def run(
     *,
     answers: Optional[dict[str, Any]] = None,
     context: Optional[dict[str, Any]] = None,
-    config: Optional[dict[str, Any]] = None,
+    package_config: Optional[dict[str, Any]] = None,
     **args: Any,
 ) -> Result:
     """Runs a hook of a plugin and gives the result; a failure is raised as ``orlop.Error``.
 
     ``target`` is a class, an object, a module or a path. ``answers`` says what the host answers:
-    ``{"app.load_session": value}``, or a function that takes the arguments.
+    ``{"app.load_session": value}``, or a function that takes the arguments. ``package_config`` is the
+    section of the package in the configuration.
     """
-    if config is not None and not isinstance(target, str):
-        args.setdefault("config", config)
-    plugin = _plugin(target, hook, config or {})
+    PROCESS.config = package_config or {}
+    plugin = _plugin(target, hook, PROCESS.config)
     result = Result(copy_json(args))
     link = _Recorder(result, answers or {})
     server = Server("", None, -1)

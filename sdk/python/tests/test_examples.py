@@ -37,6 +37,10 @@ class AsAuthorsTest(unittest.TestCase):
         self.assertEqual(result.state["request"], {"prompt_cache_key": "k"})
         self.assertEqual(result.native_messages, [{"a": 1}])
 
+    def test_the_state_that_init_makes(self):
+        state = run(example("my_feature"), "init", config={"model": "big"}, state=STATE).state
+        self.assertEqual(state, {"config": {"model": "big"}, "request": {}})
+
     def test_an_action(self):
         fresh = Session("s1", [Message("user", "hi")], {})
         given = {"action_id": "ensure_prompt_cache_key", "native_messages": [], "params": {}, "state": STATE}
