@@ -116,11 +116,17 @@ impl Sessions for Lent {
     fn take(&self, value: Value) -> Result<Session> {
         let Some(crossed) = value.get("$session") else { return Session::from_json(value) };
         let handle = crossed.get("handle").and_then(Value::as_str).unwrap_or_default();
-        self.held().sessions.get(handle).cloned().ok_or_else(|| {
+        let held = self.held().sessions.get(handle).cloned();
+        let session = held.ok_or_else(|| {
             Error::not_found(format!(
                 "there is no session with the handle \"{handle}\" in this call; handles of other calls are gone"
             ))
-        })
+        })?;
+        match crossed.get("metadata") {
+            None | Some(Value::Null) => Ok(session),
+            Some(Value::Object(metadata)) => Ok(session.with_metadata(metadata.clone())),
+            Some(_) => Err(Error::wrong_type("the metadata of a session must be a mapping")),
+        }
     }
 
     fn give(&self, session: &Session) -> Value {

@@ -70,7 +70,10 @@ impl Launch {
                 let sdk = sdk::python(&self.home)?;
                 vars.insert("PYTHONPATH".to_owned(), sdk.display().to_string());
                 vars.insert("PYTHONUNBUFFERED".to_owned(), "1".to_owned());
-                vars.insert("PYTHONDONTWRITEBYTECODE".to_owned(), "1".to_owned());
+                vars.insert("PYTHONSAFEPATH".to_owned(), "1".to_owned());
+                // Compiled once, and not beside the author's files.
+                let compiled = self.home.join("cache").join("python");
+                vars.insert("PYTHONPYCACHEPREFIX".to_owned(), compiled.display().to_string());
                 vars.insert("PYTHONIOENCODING".to_owned(), "utf-8".to_owned());
                 let mut command = Command::new(self.python());
                 command.arg("-m").arg("orlop").arg(file);

@@ -14,7 +14,16 @@ Everything else is a class with a ``name`` and the hooks it needs.
 
 from __future__ import annotations
 
+import os as _os
+import sys as _sys
+
 __version__ = "0.1.0"
+
+# `python3 -m orlop` looks for modules in the working folder first. Its files belong to somebody
+# else, and one named `json.py` would be in the way.
+if "-m" in _sys.orig_argv and _sys.orig_argv[_sys.orig_argv.index("-m") + 1] == "orlop":
+    if _sys.path and _sys.path[0] in ("", _os.getcwd()):
+        del _sys.path[0]
 
 from .calls import Call, Cancellation, current
 from .errors import Cancelled, Error

@@ -13,9 +13,6 @@ def main() -> int:
     if len(sys.argv) != 2:
         sys.stderr.write("usage: python3 -m orlop PATH_OF_A_PLUGIN\n")
         return 2
-    # What `python3 -m` adds is the working folder, whose files are no modules of the plugin.
-    if sys.path and sys.path[0] in ("", os.getcwd()) and not getattr(sys.flags, "safe_path", False):
-        del sys.path[0]
     source, output = _take_standard_streams()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # The host decides what an interrupt means.
     if hasattr(sys, "set_int_max_str_digits"):

@@ -86,8 +86,11 @@ def log_trace(error: BaseException, where: str) -> None:
     if isinstance(error, Cancelled) or error.__class__.__name__ == "CancelledError":
         return
     frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if not frame.filename.startswith(_HERE)] or frames
-    lines = [f"{where} failed:\n", *traceback.format_list(own)]
-    lines += traceback.format_exception_only(type(error), error)
+    own = [frame for frame in frames if not frame.filename.startswith(_HERE)]
+    if isinstance(error, (PluginMistake, UnknownMethod)) and not own:
+        lines = [error.message, "\n"]
+    else:
+        lines = [f"{where} failed:\n", *traceback.format_list(own or frames)]
+        lines += traceback.format_exception_only(type(error), error)
     sys.stderr.write("".join(lines))
     sys.stderr.flush()

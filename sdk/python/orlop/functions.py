@@ -93,7 +93,7 @@ def _type_schema(hint: Any) -> dict[str, Any]:
 
 
 _SECTION = re.compile(r"^\s*(Args|Arguments|Parameters):\s*$")
-_END = re.compile(r"^\s*(Returns|Yields|Raises|Example|Examples|Note):\s*$")
+_END = re.compile(r"^\s*(Returns|Yields|Raises|Example|Examples|Note):")
 _ENTRY = re.compile(r"^\s*(?::param\s+)?\*{0,2}(\w+)\s*(?:\([^)]*\))?:\s*(.+)$")
 
 

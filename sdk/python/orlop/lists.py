@@ -173,12 +173,12 @@ class History(list):  # type: ignore[type-arg]
 
     def _change_in_place(self, returned: "History") -> Any:
         """Nothing moved, so only what was looked at or set can be different."""
-        given, items = self._given, returned._raw()
+        given, at = self._given, list.__getitem__
         touched = returned._set.union(returned._copies, self._copies)
-        changed = sorted(p for p in touched if p < len(given) and not same(items[p], given[p]))
-        edits = self._edits(changed, items)
-        if len(items) > len(given):
-            edits.append({"op": "append", "items": items[len(given) :]})
+        changed = sorted(p for p in touched if p < len(given) and not same(at(returned, p), given[p]))
+        edits = self._edits(changed, returned)
+        if len(returned) > len(given):
+            edits.append({"op": "append", "items": at(returned, slice(len(given), None))})
         return {"edits": edits} if edits else None
 
     def _edits(self, changed: list[int], items: list[Any]) -> list[Any]:
@@ -188,7 +188,7 @@ class History(list):  # type: ignore[type-arg]
         for last, position in enumerate(changed):
             if last + 1 == len(changed) or changed[last + 1] != position + 1:
                 start, end = changed[first], position + 1
-                edits.append(self._replace(start, end, items[start:end]))
+                edits.append(self._replace(start, end, list.__getitem__(items, slice(start, end))))
                 first = last + 1
         return edits
 

@@ -350,12 +350,30 @@ def chunk(inputs: Inputs, value: Any) -> dict[str, Any]:
 
 def processed_chunk(inputs: Inputs, returned: Any) -> Any:
     """``process_chunk``: the chunk, or the chunk and the state."""
-    if returned is None:
-        returned = inputs.values["chunk"]
-    made = chunk(inputs, returned)
-    if isinstance(returned, dict) and made.get("state") == "keep":
-        del made["state"]
+    state: Any = None
+    if isinstance(returned, tuple) and len(returned) == 2:
+        returned, state = returned
+    made = chunk(inputs, inputs.values["chunk"] if returned is None else returned)
+    change = inputs.state_outcome(state)
+    if change != "keep":
+        made["state"] = _both(made.get("state", "keep"), change)
     return None if _same_chunk(made, inputs.values["_before"]) else made
+
+
+def _both(first: Any, then: Any) -> Any:
+    """Two changes of the state as one."""
+    if not isinstance(first, dict) or "patch" not in first or "patch" not in then:
+        return then
+    return {"patch": _laid_over(first["patch"], then["patch"])}
+
+
+def _laid_over(first: dict[str, Any], then: dict[str, Any]) -> dict[str, Any]:
+    merged = dict(first)
+    for key, value in then.items():
+        held = merged.get(key)
+        both = isinstance(held, dict) and isinstance(value, dict)
+        merged[key] = _laid_over(held, value) if both else value
+    return merged
 
 
 def _same_chunk(a: dict[str, Any], b: dict[str, Any]) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import sys
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Callable, Optional
 
@@ -141,7 +140,9 @@ class Plugin:
         return about
 
     def _config_schema(self) -> dict[str, Any]:
-        schema = _said(self.instance, "get_config_schema", self.owner) or _said(self.instance, "config_schema", self.owner)
+        schema = _said(self.instance, "get_config_schema", self.owner)
+        if schema is None:
+            schema = _said(self.instance, "config_schema", self.owner)
         if schema is not None and not isinstance(schema, dict):
             raise PluginMistake(f"{self.owner}.get_config_schema returned {type(schema).__name__}; expected a mapping")
         return schema or {}
@@ -164,17 +165,17 @@ class Plugin:
         return wanted
 
     def _warn_of_typos(self) -> None:
-        known = HOOKS[self.kind]
-        for name in dir(type(self.instance)):
-            if name.startswith("_") or name in known or name in _ANY_HOOK or name in ("get_config_schema", *_TABLE):
+        cls, known = type(self.instance), HOOKS[self.kind]
+        no_hooks = {"get_config_schema", *_TABLE, *_ANY_HOOK}
+        for name in sorted(vars(cls)):
+            if name.startswith("_") or name in no_hooks or not callable(getattr(cls, name)):
                 continue
-            if callable(getattr(type(self.instance), name, None)):
-                close = get_close_matches(name, known, 1, 0.85)
-                if close:
-                    sys.stderr.write(
-                        f"{self.owner}.{name} is no hook of a {self.kind} and is never called; "
-                        f"did you mean `{close[0]}`?\n"
-                    )
+            from difflib import get_close_matches  # most plugins do not need it
+
+            for close in get_close_matches(name, known, 1, 0.85):
+                sys.stderr.write(
+                    f"{self.owner}.{name} is no hook of a {self.kind} and is never called; did you mean `{close}`?\n"
+                )
 
 
 def _amount(wanted: Any, where: str) -> Any:

@@ -390,10 +390,21 @@ def _session(value: Any) -> Any:
 
 
 def _differences(known: list[Json], config: Json) -> Json:
-    if any(same(one, config) for one in known):
-        return {}
-    base = known[0]
-    return {key: value for key, value in config.items() if key not in base or not same(base[key], value)}
+    """What a configuration has other than those that are known; sections by their keys."""
+    return {} if any(same(one, config) for one in known) else _newer(known[0], config)
+
+
+def _newer(base: Json, config: Json) -> Json:
+    newer: Json = {}
+    for key, value in config.items():
+        held = base.get(key)
+        if isinstance(held, dict) and isinstance(value, dict):
+            value = _newer(held, value)
+            if value:
+                newer[key] = value
+        elif key not in base or not same(held, value):
+            newer[key] = value
+    return newer
 
 
 def _plain_context(context: Json) -> Json:

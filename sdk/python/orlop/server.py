@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import _thread
 import contextvars
-import inspect
 import sys
 from typing import Any, Callable, Optional
 
 from . import __version__
 from .calls import PROCESS, Call, enter, leave
-from .errors import Cancelled, Error, PluginMistake, UnknownMethod, as_json_rpc, log_trace
+from .errors import Error, PluginMistake, UnknownMethod, as_json_rpc, log_trace
 from .lists import History, Slots
 from .outcomes import Inputs, report
 from .plugins import Method, Plugin, find, load
@@ -26,7 +25,6 @@ from .wire import Connection, decode
 
 PROTOCOL = 1
 _READY = 4
-_STREAMS = 256
 
 
 class Server:
@@ -39,7 +37,7 @@ class Server:
         self._plugins: dict[tuple[str, str], Plugin] = {}
         self._calls: dict[Any, Call] = {}
         self._slots = Slots()
-        self._streams: dict[Any, Inputs] = {}
+        self._chunk_states: dict[Any, Any] = {}
         self._loop: Optional[Loop] = None
         self._turn = _thread.allocate_lock()
         self._counting = _thread.allocate_lock()
@@ -61,7 +59,7 @@ class Server:
         while True:
             with self._turn:
                 line = self._source.readline()
-                job = self._receive(line) if line else None
+                job = self._understand(line) if line else None
             if not line:
                 self._end()
                 return
@@ -71,7 +69,7 @@ class Server:
                 self._waiting -= 1
                 if self._waiting == 0:
                     self._start_thread()
-            job()
+            self._do(job)
             with self._counting:
                 if self._waiting >= _READY:
                     return
@@ -82,6 +80,21 @@ class Server:
             self._ended.release()
         except RuntimeError:
             pass  # Another thread saw the end as well.
+
+    def _do(self, job: Callable[[], None]) -> None:
+        try:
+            job()
+        except BrokenPipeError:
+            self._end()
+        except BaseException as error:  # noqa: BLE001 - a thread that dies here would read no more
+            log_trace(error, "orlop")
+
+    def _understand(self, line: bytes) -> Optional[Callable[[], None]]:
+        try:
+            return self._receive(line)
+        except Exception as error:  # noqa: BLE001
+            sys.stderr.write(f"orlop: skipped a line that is no message of the protocol: {error!r}\n")
+            return None
 
     def _receive(self, line: bytes) -> Optional[Callable[[], None]]:
         """Reads a line, in the order of arrival. What takes time is left for later."""
@@ -157,6 +170,12 @@ class Server:
         except (ValueError, KeyError, TypeError) as error:
             failure = Error(f"the arguments cannot be read: {error}", "bad_argument")
             return lambda: self._connection.fail(request, as_json_rpc(failure, ""))
+        if params.get("hook") == "process_chunk":
+            # The state is left out where it is the one that came last.
+            if args.get("input") is None:
+                args["input"] = self._chunk_states.get(params.get("plugin"))
+            else:
+                self._chunk_states[params.get("plugin")] = args["input"]
         call = Call(self._connection, params.get("call", request), context)
         self._calls[call.id] = call
         return lambda: self._run(request, call, params, args)
@@ -233,7 +252,7 @@ class Server:
     ) -> None:
         """Adds what is not part of the input."""
         if "context" in names:
-            values["context"] = _context(call, args if plugin.kind == "host" else {})
+            values["context"] = _context(call, args, plugin.kind)
         if "request" in names and "request" not in args and plugin.kind == "host":
             values["request"] = args
         if "app" in names:
@@ -246,20 +265,13 @@ class Server:
             values["call"] = call
 
     def _chunk_inputs(self, plugin: Plugin, method: Method, call: Call, args: dict[str, Any]) -> Inputs:
-        """The state crosses with the first chunk of a stream only, and is remembered for the others."""
-        key = (plugin.name, call.request_id, call.session_id)
-        inputs = self._streams.get(key)
-        if inputs is None or args.get("input") is not None:
-            inputs = Inputs(method.where, {}, method.names)
-            inputs.state_before = args.get("input") or {}
-            inputs.state = copy_json(inputs.state_before)
-            self._streams.pop(key, None)
-            self._streams[key] = inputs
-            while len(self._streams) > _STREAMS:
-                self._streams.pop(next(iter(self._streams)), None)
+        """Quick, for it runs for every piece of text."""
         chunk = args.get("chunk") or {}
-        inputs.values = {"chunk": chunk, "state": inputs.state, "_before": copy_json(chunk)}
-        self._offer(plugin, inputs.values, method.names, call, args)
+        inputs = Inputs(method.where, {"chunk": chunk, "_before": copy_json(chunk)}, method.names)
+        inputs.state_before = inputs.state = args.get("input") or {}
+        if "state" in method.names:
+            inputs.values["state"] = inputs.state = copy_json(inputs.state_before)
+        self._offer(plugin, inputs.values, method.names, call, {})
         return inputs
 
     def _on_loop(self, run: "Run", returned: Any) -> None:
@@ -434,9 +446,11 @@ def _core(call: Call) -> Core:
     return Core(call, None, call.context.get("config"), call.context.get("base_config"))
 
 
-def _context(call: Call, more: dict[str, Any]) -> dict[str, Any]:
+def _context(call: Call, args: dict[str, Any], kind: str) -> dict[str, Any]:
     """The context as plugins know it: with the core and the application, and sessions as mappings."""
-    context = {**more, **call.context}
+    context = {**args, **call.context} if kind == "host" else dict(call.context)
+    if "session" not in context and isinstance(args.get("session"), Session):
+        context["session"] = args["session"]
     for key in ("session", "original_session"):
         if isinstance(context.get(key), Session):
             context[key] = context[key].to_dict()

@@ -8,9 +8,6 @@ from .errors import Error
 from .lists import History
 from .values import copy_json, same
 
-_FIELDS = ("role", "content", "metadata", "multipartContent", "tool_result")
-
-
 class Message:
     """One message: who speaks, and what."""
 
@@ -144,15 +141,24 @@ class Session:
         origin = self._origin
         if origin is None:
             return self.to_dict()
-        if not origin.changed(self._messages, self._metadata):
-            return {"$session": {"handle": origin.handle}}
+        messages, native = origin.messages_changed(self._messages), origin.native_changed(self._metadata)
+        if not messages and not native:
+            described: dict[str, Any] = {"handle": origin.handle}
+            metadata = {k: v for k, v in (self._metadata or {}).items() if k != "native_messages"}
+            if self._metadata is not None and not same(metadata, origin.metadata):
+                described["metadata"] = metadata
+            return {"$session": described}
         if origin.messages.skip or (origin.native is not None and origin.native.skip):
             raise Error(
                 f"session {self.session_id} was changed, but only its last messages are here; "
                 'declare history "full" for this hook, or change it with core.add_message and the like',
                 "bad_state",
             )
-        return self.to_dict()
+        plain = self.to_dict()
+        if messages and not native:
+            # It belongs to the messages that were there before; the host makes it anew.
+            plain["metadata"] = {k: v for k, v in self.metadata.items() if k != "native_messages"}
+        return plain
 
     def __repr__(self) -> str:
         return f"Session({self.session_id!r})"
@@ -169,23 +175,19 @@ class _Origin:
         self.messages = messages
         self.native = native
 
-    def changed(self, messages: Optional[list[Any]], metadata: Optional[dict[str, Any]]) -> bool:
-        if messages is not None:
-            now = [message_dict(message) for message in messages]
-            before = [_normal(item) for item in self.messages._given]
-            if not same(now, before):
-                return True
+    def messages_changed(self, messages: Optional[list[Any]]) -> bool:
+        if messages is None:
+            return False
+        before = [_normal(item) for item in self.messages._given]
+        return not same([message_dict(message) for message in messages], before)
+
+    def native_changed(self, metadata: Optional[dict[str, Any]]) -> bool:
         if metadata is None:
             return False
-        if self.native is None:
-            return not same(metadata, self.metadata)
-        rest = {key: value for key, value in metadata.items() if key != "native_messages"}
         native = metadata.get("native_messages")
-        return (
-            not isinstance(native, list)
-            or self.native.change(native) is not None
-            or not same(rest, {k: v for k, v in self.metadata.items() if k != "native_messages"})
-        )
+        if self.native is None or native is None:
+            return native is not self.native
+        return not isinstance(native, list) or self.native.change(native) is not None
 
 
 def _normal(item: Any) -> dict[str, Any]:

@@ -137,7 +137,10 @@ class Connection:
             return
         error = message.get("error")
         if error is None:
-            reply.settle(revive(message.get("result")), None)
+            try:
+                reply.settle(revive(message.get("result")), None)
+            except (ValueError, KeyError, TypeError, AttributeError) as problem:
+                reply.settle(None, Error(f"the answer of the host cannot be read: {problem!r}"))
             return
         data = error.get("data") or {}
         told = str(error.get("message", "the host refused"))
