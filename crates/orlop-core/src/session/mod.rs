@@ -148,7 +148,11 @@ impl Session {
     }
 
     /// The same session with this metadata. Native history stays as it is.
-    pub fn with_metadata(&self, metadata: Map) -> Self {
+    pub fn with_metadata(&self, mut metadata: Map) -> Self {
+        use orlop_types::session::{NATIVE_FORMAT, NATIVE_INTEGRITY, NATIVE_MESSAGES};
+        for owned in [NATIVE_MESSAGES, NATIVE_INTEGRITY, NATIVE_FORMAT] {
+            metadata.shift_remove(owned);
+        }
         Self { metadata: Arc::new(metadata), ..self.clone() }
     }
 
