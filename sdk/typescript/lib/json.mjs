@@ -1,0 +1,29 @@
+// JSON that loses no integer: what a number cannot hold becomes a BigInt, and goes out as it came.
+
+import { randomUUID } from "node:crypto";
+
+// Nobody can write it into a text by chance or on purpose.
+const MARK = `int ${randomUUID()} `;
+const LONG_INTEGER = /(?<=[[:,\s])-?\d{16,}(?=[\],}\s])/;
+const STRING_OR_INTEGER = /"(?:[^"\\]|\\.)*"|(?<![\d.eE+-])-?\d{16,}(?![\d.eE])/g;
+const MARKED = new RegExp(`"${MARK}(-?\\d+)"`, "g");
+
+/** Reads JSON. */
+export function parse(text) {
+  if (!LONG_INTEGER.test(text)) return JSON.parse(text);
+  const safe = (token) => token[0] === '"' || Number.isSafeInteger(Number(token));
+  const marked = text.replace(STRING_OR_INTEGER, (token) => (safe(token) ? token : `"${MARK}${token}"`));
+  return JSON.parse(marked, (_, value) =>
+    typeof value === "string" && value.startsWith(MARK) ? BigInt(value.slice(MARK.length)) : value);
+}
+
+/** Writes JSON on one line. */
+export function stringify(value) {
+  try {
+    return JSON.stringify(value);
+  } catch (error) {
+    if (!String(error.message).includes("BigInt")) throw error;
+    const marked = JSON.stringify(value, (_, it) => (typeof it === "bigint" ? `${MARK}${it}` : it));
+    return marked.replace(MARKED, "$1");
+  }
+}

@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { start } from "./host.mjs";
+
+const state = { config: { model: "m" }, request: { temperature: 1, top: null }, mine: { a: 1, b: { c: 2 } } };
+const item = (content) => ({ role: "user", content });
+
+/** A feature with this body of `initializeRequest`. */
+const requests = (body) => `export class Greeter { initializeRequest({ native_messages, state }, call) { ${body} } }`;
+
+/** What the host is answered where `initializeRequest` has this body. */
+async function outcomes(t, bodies, lists) {
+  const answers = [];
+  for (const body of bodies) {
+    const host = await start(t, requests(body));
+    for (const list of lists) answers.push(await host.hook("initialize_request", { native_messages: { $list: list }, state }));
+    host.kill();
+  }
+  return answers;
+}
+
+test("nothing changed is null, however it is said", async (t) => {
+  const bodies = ["", "return null", "return [native_messages, state]", "return { native_messages, state }", "return [...native_messages]", "return { state: 'keep' }"];
+  const answers = await outcomes(t, bodies, [{ slot: 1, keep: 0, items: [item("a"), item("b")] }]);
+  assert.deepEqual(answers, bodies.map(() => null));
+});
+
+test("lists become edits that count from the start of the whole", async (t) => {
+  const tail = { skip: 10, items: [item("a"), item("b"), item("c")] };
+  const check = async (body, ...edits) => assert.deepEqual(await outcomes(t, [body], [tail]), [{ native_messages: { edits } }], body);
+  const x = { role: "x" };
+  await check("return [...native_messages, { role: 'x' }]", { op: "append", items: [x] });
+  await check("native_messages.push({ role: 'x' })", { op: "append", items: [x] });
+  await check("native_messages.unshift({ role: 'x' })", { op: "replace", start: 10, end: 10, items: [x] });
+  await check("native_messages.splice(1, 1)", { op: "replace", start: 11, end: 12, items: [] });
+  await check("return native_messages.slice(1)", { op: "replace", start: 10, end: 11, items: [] });
+  await check("native_messages[2].content = 'z'", { op: "replace", start: 12, end: 13, items: [item("z")] });
+  await check(
+    "for (const it of native_messages) if (it.content !== 'b') it.seen = true",
+    { op: "replace", start: 10, end: 11, items: [{ ...item("a"), seen: true }] },
+    { op: "replace", start: 12, end: 13, items: [{ ...item("c"), seen: true }] },
+  );
+  await check("return { edits: [] } && { native_messages: { edits: [{ op: 'append', items: [] }] } }", { op: "append", items: [] });
+});
