@@ -19,13 +19,15 @@ export class PluginError extends Error {
   }
 }
 
-const CODES = { method_not_found: -32601, bad_params: -32602 };
-
 /** The error of an answer. */
 export function toWire(error, message) {
-  const errorClass = typeof error?.class === "string" ? error.class : error?.name === "AbortError" ? "cancelled" : "internal";
-  const code = CODES[errorClass] ?? -32000;
-  const data = { class: errorClass in CODES ? "bad_argument" : errorClass };
+  if (error?.class === "method_not_found") return { code: -32601, message, data: { class: "not_found" } };
+  const data = { class: classOf(error) };
   if (error?.retryable === true) data.retryable = true;
-  return { code, message, data };
+  return { code: -32000, message, data };
+}
+
+function classOf(error) {
+  if (typeof error?.class === "string") return error.class;
+  return error?.name === "AbortError" ? "cancelled" : "internal";
 }

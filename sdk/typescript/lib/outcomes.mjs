@@ -20,7 +20,7 @@ function wrong(where, returned, expected) {
 }
 
 const nothing = () => null;
-const anything = (returned) => returned ?? null;
+const isJson = (value) => typeof value !== "function" && typeof value !== "symbol";
 
 /** Nothing, or what passes the test. */
 function optional(test, expected) {
@@ -31,6 +31,7 @@ function optional(test, expected) {
   };
 }
 
+const anything = optional(isJson, "a JSON value");
 const isText = (value) => typeof value === "string";
 const text = optional(isText, "a string");
 const boolean = optional((value) => typeof value === "boolean", "true, false");

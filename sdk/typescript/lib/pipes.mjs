@@ -13,7 +13,10 @@ export function openPipes(take) {
   stdout.write = process.stderr.write.bind(process.stderr);
   Object.defineProperty(process, "stdin", { get: () => Readable.from([]), configurable: true });
   const complain = (text) => process.stderr.write(`${text}\n`);
-  const end = () => write("", () => process.exit(0));
+  const end = () => {
+    setTimeout(() => process.exit(0), 1000); // Should nobody read what is still to be written.
+    write("", () => process.exit(0));
+  };
 
   stdout.on("error", () => process.exit(0)); // Nobody listens any more.
   // What a plugin left running in the background does not end the others.

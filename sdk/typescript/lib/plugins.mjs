@@ -146,6 +146,8 @@ function methodsOf(value) {
     const hook = snake(written);
     if (EVERY_HOOK.has(hook) && !methods.has(hook)) methods.set(hook, { method, written });
   }
+  const action = methods.get("execute_action");
+  if (action) action.takesApp = takesApp(action.method);
   const providers = value.contextProviders ?? value.context_providers;
   if (Array.isArray(providers)) methods.set("context_providers", { written: "contextProviders", method: joined(providers) });
   return methods;
@@ -160,7 +162,7 @@ function joined(providers) {
 }
 
 /** Whether the method wants the application as its first argument. */
-export function takesApp(method) {
+function takesApp(method) {
   return /^[^(]*\(\s*app\s*[,)]/.test(Function.prototype.toString.call(method));
 }
 
@@ -174,7 +176,7 @@ function kindOf(value, methods, label) {
   if (has("call_api", "stream_api")) return "provider";
   if (has("get_tool_schemas") && has("execute_tool", "stream_tool")) return "tool";
   if (has("process_chunk")) return "extension";
-  if (has("execute_action") && takesApp(methods.get("execute_action").method)) return "application";
+  if (methods.get("execute_action")?.takesApp) return "application";
   return has(...HOOKS.host) ? "host" : "feature";
 }
 

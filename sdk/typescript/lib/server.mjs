@@ -5,12 +5,13 @@ import { copy } from "./copy.mjs";
 import { PluginError, toWire } from "./errors.mjs";
 import { STREAMS, camel } from "./hooks.mjs";
 import { chunkOf, outcomeOf, toolPart, toolReport } from "./outcomes.mjs";
-import { pluginsOf, takesApp } from "./plugins.mjs";
+import { pluginsOf } from "./plugins.mjs";
 import { receiveAnswer, receiveFields } from "./session.mjs";
 import { Slots } from "./lists.mjs";
 
 export const PROTOCOL = 1;
 export const SDK = "javascript 0.1.0";
+const METHODS = ["initialize", "hook", "cancel", "ping", "shutdown"];
 const REMEMBERED_STREAMS = 64;
 
 /** A process with plugins, as the host sees it. */
@@ -36,9 +37,8 @@ export class Server {
   /** Takes one message. Lists are read at once, for they build on those that came before. */
   take(message) {
     if (message.method === undefined) return this.#takeAnswer(message);
-    const method = METHODS[message.method];
-    if (method === undefined) return this.#refuse(message, new PluginError("method_not_found", `there is no method ${message.method}; known: ${Object.keys(METHODS).join(", ")}`));
-    return this[method](message);
+    if (METHODS.includes(message.method)) return this[message.method](message);
+    return this.#refuse(message, new PluginError("method_not_found", `there is no method ${message.method}; known: ${METHODS.join(", ")}`));
   }
 
   /** Sends a notification. */
@@ -50,8 +50,8 @@ export class Server {
   request(method, params) {
     const id = `p${this.#nextRequest++}`;
     return new Promise((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject, method });
       this.channel.send({ jsonrpc: "2.0", id, method, params });
+      this.#waiting.set(id, { resolve, reject, method, call: params.call });
     });
   }
 
@@ -87,13 +87,15 @@ export class Server {
       return this.#refuse({ id }, error);
     }
     this.#calls.set(call.id, call);
-    call.onCancel = () => this.#settle(id, call, () => this.#answerError(id, cancelled(), "the call was cancelled"));
     const where = plugin.where(hook);
-    const fail = (error) => this.#settle(id, call, () => this.#fail(id, where, error));
-    const finish = (outcome) => this.#settle(id, call, () => this.#answer(id, outcome));
+    const finish = (outcome) => this.#settle(call, () => this.#answer(id, outcome, where));
+    const fail = (error) => this.#settle(call, () => this.#fail(id, where, error));
+    // Nobody waits any more: whatever the method still does, the host is answered at once.
+    call.onCancel = () => this.#settle(call, () => this.#answerError(id, cancelled(), "the call was cancelled"));
     try {
-      const { method, drained } = plugin.methods.get(hook);
-      const returned = takesApp(method) ? method.call(plugin.value, call.app, given.input, call) : method.call(plugin.value, given.input, call);
+      const { method, drained, takesApp } = plugin.methods.get(hook);
+      const first = takesApp ? [call.app] : [];
+      const returned = method.call(plugin.value, ...first, given.input, call);
       if (drained) return void lastOf(returned).then(finish).catch(fail);
       if (STREAMS.has(hook)) return void this.#stream(plugin, hook, call, returned, given, where).then(finish).catch(fail);
       const shape = (value) => finish(outcomeOf(plugin.kind, hook, value, given, where));
@@ -170,18 +172,24 @@ export class Server {
     return null;
   }
 
-  #settle(id, call, answer) {
+  #settle(call, answer) {
     if (call.isOver) return;
     call.isOver = true;
     this.#calls.delete(call.id);
     answer();
+    for (const [id, { reject, call: asker }] of this.#waiting) {
+      if (asker !== call.id) continue;
+      this.#waiting.delete(id);
+      reject(call.isCancelled ? cancelled() : new PluginError("bad_state", "the call was over before this was answered; wait for it before the hook returns"));
+    }
   }
 
-  #answer(id, result) {
+  #answer(id, result, where) {
     try {
       this.channel.send({ jsonrpc: "2.0", id, result });
     } catch (error) {
-      this.#answerError(id, new PluginError("wrong_type", ""), `the answer is no JSON: ${error.message}`);
+      const failure = error instanceof PluginError ? error : new PluginError("wrong_type", `what it returned is no JSON: ${error.message}`);
+      this.#fail(id, where, failure);
     }
   }
 
@@ -192,10 +200,9 @@ export class Server {
     this.#answerError(id, error, isOurs ? error.message : `${where} failed: ${sentenceOf(error)}`);
   }
 
-  #refuse({ id, method }, error) {
+  #refuse({ id }, error) {
     this.channel.complain(error.message);
     if (id !== undefined) this.#answerError(id, error, error.message);
-    else if (method === undefined) this.#complainOf(error);
   }
 
   #answerError(id, error, message) {
@@ -203,8 +210,8 @@ export class Server {
   }
 
   #takeAnswer({ id, result, error }) {
-    const waiting = this.#waiting.get(id);
-    if (!waiting) return this.channel.complain(`an answer to ${JSON.stringify(id)}, which nobody asked`);
+    // Also an answer that nobody waits for any more may have filled slots.
+    const waiting = this.#waiting.get(id) ?? { resolve() {}, reject() {} };
     this.#waiting.delete(id);
     if (error) return waiting.reject(PluginError.fromWire(error));
     try {
@@ -219,7 +226,6 @@ export class Server {
   }
 }
 
-const METHODS = { initialize: "initialize", hook: "hook", cancel: "cancel", ping: "ping", shutdown: "shutdown" };
 
 function sentenceOf(error) {
   if (!(error instanceof Error)) return String(error);
