@@ -16,8 +16,9 @@ export async function resolve(specifier, context, next) {
 }
 
 export async function load(url, context, next) {
-  if (/\.m?ts$/.test(url) && url.startsWith("file:") && !process.features.typescript) return typescript(url);
-  if (url.endsWith(".js") && url.startsWith("file:") && context.format !== "module") {
+  const isPlugins = url.startsWith("file:") && !url.includes("/node_modules/");
+  if (isPlugins && /\.m?ts$/.test(url) && !process.features.typescript) return typescript(url);
+  if (isPlugins && url.endsWith(".js") && context.format !== "module") {
     const source = await readFile(fileURLToPath(url), "utf8");
     if (/^\s*(import\s*[\w*{"']|export\s)/m.test(source)) return { format: "module", source, shortCircuit: true };
   }
@@ -31,16 +32,16 @@ async function typescript(url) {
 
 async function withoutTypes(source, url) {
   if (module.stripTypeScriptTypes) return module.stripTypeScriptTypes(source, { mode: "transform", sourceUrl: url });
-  const { default: ts } = await compilerFor(url);
+  const ts = compilerFor(url);
   const options = { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022, inlineSourceMap: true, inlineSources: true };
   return ts.transpileModule(source, { fileName: fileURLToPath(url), compilerOptions: options }).outputText;
 }
 
-async function compilerFor(url) {
-  const places = [url, import.meta.url];
-  for (const place of places) {
+/** The compiler that lies beside the plugin, or beside this SDK. */
+function compilerFor(url) {
+  for (const place of [url, import.meta.url]) {
     try {
-      return await import(module.createRequire(place).resolve("typescript"));
+      return module.createRequire(place)("typescript");
     } catch (error) {
       if (error.code !== "MODULE_NOT_FOUND") throw error;
     }
