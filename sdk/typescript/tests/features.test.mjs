@@ -42,3 +42,17 @@ test("lists become edits that count from the start of the whole", async (t) => {
   );
   await check("return { edits: [] } && { native_messages: { edits: [{ op: 'append', items: [] }] } }", { op: "append", items: [] });
 });
+
+test("the state goes as a patch where a patch can say it", async (t) => {
+  const check = async (body, change) => assert.deepEqual(await outcomes(t, [body], [{ skip: 0, items: [] }]), [change && { state: change }], body);
+  await check("state.mine.b.c = 3", { patch: { mine: { b: { c: 3 } } } });
+  await check("delete state.mine.a; return { state }", { patch: { mine: { a: null } } });
+  await check("return { state: { ...state, more: 1 } }", { patch: { more: 1 } });
+  await check("return { state: { more: 1 } }", { patch: { more: 1 } });
+  await check("state.more = null", { replace: { ...state, more: null } });
+  await check("state.request.schema = { const: null }; delete state.request.temperature", { patch: { request: { schema: { const: null }, temperature: null } } });
+  await check("state.request.temperature = null", { replace: { ...state, request: { temperature: null, top: null } } });
+  await check("state.session_metadata_patch = { title: null }", { patch: { session_metadata_patch: { title: null } } });
+  await check("return { state: { patch: { x: 1 } } }", { patch: { x: 1 } });
+  await check("const unused = structuredClone(state); unused.more = 1", null);
+});
