@@ -64,6 +64,7 @@ class Bench {
     const { name, kind } = this.description;
     const isState = kind !== "host" && !("state" in input);
     const args = asArguments(isState ? { ...input, state: { config: {}, request: {} } } : input);
+    if ("chunk" in args) args.input = args.state;
     const params = { plugin: name, kind, hook: snake(hook), call, args, context: { trigger_source: "test", handles: ["core", "app"], ...context } };
     return { outcome: await this.send("hook", params), parts };
   }

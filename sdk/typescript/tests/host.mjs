@@ -103,7 +103,7 @@ export class Host {
     });
   }
 
-  async #take(message) {
+  #take(message) {
     if (message.method === "part") {
       const { call, value } = message.params;
       this.parts.set(call, [...(this.parts.get(call) ?? []), value]);
@@ -112,7 +112,7 @@ export class Host {
     } else if (message.method) {
       this.#reply(message);
     } else {
-      const { resolve, reject } = this.#waiting.get(message.id);
+      const { resolve, reject } = this.#waiting.get(message.id) ?? { resolve() {}, reject() {} };
       this.#waiting.delete(message.id);
       if (message.error) reject(Object.assign(new Error(message.error.message), message.error));
       else resolve(message.result);
