@@ -2,16 +2,15 @@
 // Runs the plugins of a file or folder: `node run.mjs PATH`. Speaks the protocol over standard input and output.
 
 import { existsSync, statSync } from "node:fs";
-import { register } from "node:module";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { PluginError } from "./lib/errors.mjs";
 import { openPipes } from "./lib/pipes.mjs";
 import { Server } from "./lib/server.mjs";
+import "./register.mjs";
 
 const ENTRIES = ["plugin.js", "plugin.mjs", "plugin.cjs", "plugin.ts", "plugin.mts", "index.js", "index.mjs", "index.ts"];
 
-register("./loader.mjs", import.meta.url);
 const loaded = load();
 loaded.catch(() => {}); // initialize tells of it
 const server = new Server(() => loaded, openPipes((message) => server.take(message)));

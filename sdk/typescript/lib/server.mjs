@@ -146,7 +146,7 @@ export class Server {
 
   /** The state comes with the first chunk of a stream. */
   #streamState(plugin, context = {}, state) {
-    const key = `${plugin.name} ${context.request_id ?? context.session_id ?? ""}`;
+    const key = `${plugin.name} ${context.stream} ${context.request_id ?? context.session_id}`;
     if (state === undefined || state === null) return this.#streamStates.get(key) ?? {};
     this.#streamStates.delete(key);
     this.#streamStates.set(key, state);

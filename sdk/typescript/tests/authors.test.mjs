@@ -1,10 +1,12 @@
 // What authors get wrong, and what they are told. Also what they may leave out.
 
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import * as module from "node:module";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
-import { pluginFile, start, startFile } from "./host.mjs";
+import { fileURLToPath } from "node:url";
+import { newFolder, pluginFile, start, startFile } from "./host.mjs";
 
 const state = { config: {}, request: {} };
 const list = (...items) => ({ $list: { skip: 0, items } });
@@ -149,4 +151,27 @@ test("a plugin may bring modules of its own", async (t) => {
   writeFileSync(join(dirname(path), "tags.mjs"), "export const tag = 'mine';");
   assert.deepEqual(await (await startFile(t, path)).hook("get_tags"), ["mine"]);
   assert.equal(readFileSync(path, "utf8").includes("orlop"), false);
+});
+
+/** The SDK as it is delivered: the files that package.json names, and nothing installed beside it. */
+function delivered() {
+  const from = fileURLToPath(new URL("..", import.meta.url));
+  const to = newFolder();
+  const { files } = JSON.parse(readFileSync(join(from, "package.json"), "utf8"));
+  for (const name of ["package.json", ...files.filter((it) => !it.includes("*"))]) cpSync(join(from, name), join(to, name), { recursive: true });
+  return join(to, "run.mjs");
+}
+
+test("the delivered files are enough", async (t) => {
+  const run = delivered();
+  const host = await startFile(t, pluginFile("import { tool } from 'orlop'; import 'orlop/testing'; export default tool({ name: 'x', run() {} });"), { run });
+  assert.equal(host.described.plugins[0].name, "x");
+});
+
+test("TypeScript without a compiler says what to install", { skip: (process.features.typescript || module.stripTypeScriptTypes) && "this Node reads TypeScript itself" }, async (t) => {
+  const path = pluginFile("export class A { getTags(): string[] { return []; } }", "plugin.ts");
+  await assert.rejects(startFile(t, path, { run: delivered() }), ({ message }) => {
+    assert.match(message, /plugin.ts is TypeScript, which Node [\d.]+ does not read by itself; use Node 22.18 or newer, or run: npm install --prefix/);
+    return true;
+  });
 });

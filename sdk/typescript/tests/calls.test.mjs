@@ -94,18 +94,18 @@ test("state is kept with the session or the user, and a model's words are no ses
 });
 
 test("log and progress reach the host, prints only the log", async (t) => {
-  const host = await start(t, toolOf(`
+  const host = await start(t, `console.log("while loading");${toolOf(`
     call.log("one"); call.log.warn("two", { n: 2 }); call.progress("half", { done: 1, total: 2 });
     console.log("printed"); process.stdout.write('{"jsonrpc":"2.0","id":1}\\n'); console.table([1]);
     for await (const _ of process.stdin) throw new Error("the host's words");
-  `));
+  `)}`);
   assert.deepEqual(await host.hook("execute_tool", toolInput(), { call: 3 }), { success: true, output: "done" });
   assert.deepEqual(host.notified.map(({ method, params }) => [method, params]), [
     ["log", { call: 3, level: "info", message: "one" }],
     ["log", { call: 3, level: "warn", message: "two", fields: { n: 2 } }],
     ["progress", { call: 3, message: "half", done: 1, total: 2 }],
   ]);
-  await host.until(({ log }) => log.includes("printed\n{\"jsonrpc\""));
+  await host.until(({ log }) => log.includes("while loading\n") && log.includes("printed\n{\"jsonrpc\""));
 });
 
 test("a cancelled call is answered at once, and told so", async (t) => {

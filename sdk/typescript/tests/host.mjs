@@ -2,18 +2,26 @@
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { parse } from "../lib/json.mjs";
 
+process.setMaxListeners(0);
 const RUN = fileURLToPath(new URL("../run.mjs", import.meta.url));
+
+/** A folder that is gone when the tests are over. */
+export function newFolder() {
+  const folder = mkdtempSync(join(tmpdir(), "orlop-sdk-"));
+  process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
 
 /** Writes a plugin into a folder of its own and gives its path. */
 export function pluginFile(source, name = "plugin.mjs") {
-  const path = join(mkdtempSync(join(tmpdir(), "orlop-sdk-")), name);
+  const path = join(newFolder(), name);
   writeFileSync(path, source);
   return path;
 }
@@ -24,8 +32,8 @@ export async function start(context, source, options) {
 }
 
 /** The same for a plugin that lies there. */
-export async function startFile(context, path, { config = {}, folders = { data: dirname(path) } } = {}) {
-  const host = new Host(path);
+export async function startFile(context, path, { config = {}, folders = { data: dirname(path) }, run } = {}) {
+  const host = new Host(path, run);
   context.after(() => host.kill());
   host.described = await host.request("initialize", { protocol: 1, orlop: "0.1.0", package: "test", config, folders });
   return host;
@@ -40,8 +48,8 @@ export class Host {
   #waiting = new Map();
   #watchers = [];
 
-  constructor(path) {
-    this.child = spawn(process.execPath, [RUN, path], { stdio: ["pipe", "pipe", "pipe"] });
+  constructor(path, run = RUN) {
+    this.child = spawn(process.execPath, [run, path], { stdio: ["pipe", "pipe", "pipe"] });
     this.ended = once(this.child, "close").then(([code]) => code);
     this.child.stdin.on("error", () => {});
     this.child.stderr.setEncoding("utf8").on("data", (text) => {

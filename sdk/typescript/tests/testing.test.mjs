@@ -1,9 +1,12 @@
 // The helper for the tests of authors.
 
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { tool } from "../index.mjs";
 import { testPlugin } from "../testing.mjs";
+import { pluginFile } from "./host.mjs";
 
 class Greeter {
   name = "greeter";
@@ -48,4 +51,16 @@ test("one plugin of a module", async () => {
   const mirror = await testPlugin(exports, { name: "mirror" });
   assert.deepEqual(await mirror.call("getModels", { config: {} }), [{ id: "mirror-1" }]);
   await assert.rejects(testPlugin(exports, { name: "other" }), { message: "there is no plugin other; there are: mirror" });
+});
+
+test("the test of an author runs by itself", () => {
+  const path = pluginFile(`
+    import { testPlugin } from "orlop/testing";
+    import { tool } from "orlop";
+    const add = await testPlugin(tool({ name: "add", parameters: { a: "number" }, run: ({ a }) => a + 1 }));
+    console.log(JSON.stringify(await add.call("executeTool", { payload: { a: 1 } })));
+  `, "add.test.mjs");
+  const register = fileURLToPath(new URL("../register.mjs", import.meta.url));
+  const printed = execFileSync(process.execPath, ["--import", register, path], { encoding: "utf8" });
+  assert.deepEqual(JSON.parse(printed), { success: true, output: 2 });
 });
