@@ -151,6 +151,7 @@ export function changeOf(lent, returned, what) {
   if (returned !== undefined && returned !== null && !Array.isArray(returned)) {
     throw new PluginError("wrong_type", `${what} is ${nameOf(returned)}; expected an array of objects, { edits: [...] }, or nothing`);
   }
+  if (loan === undefined) return returned ?? null;
   const isLent = (returned ?? lent) === lent;
   const edits = isLent ? loan.edits() : differences(loan.given, loans.get(returned)?.now ?? returned, loan.skipped);
   for (const edit of edits) checkItems(edit.items, what);

@@ -43,7 +43,11 @@ const LISTS_AND_SESSIONS = ["native_messages", "final_messages", "messages", "se
 
 /** Reads the lists and sessions among the fields of a value. Other fields may be a stranger's words, and stay as they are. */
 export function receiveFields(fields, slots) {
-  for (const key of LISTS_AND_SESSIONS) if (isMapping(fields[key])) fields[key] = receive(fields[key], slots);
+  for (const key of LISTS_AND_SESSIONS) {
+    const value = fields[key];
+    if (Array.isArray(value)) fields[key] = lend(value);
+    else if (isMapping(value)) fields[key] = receive(value, slots);
+  }
   return fields;
 }
 
@@ -62,6 +66,5 @@ function receive(value, slots) {
   }
   if (!isMapping(value.$session)) return value;
   const fields = receiveFields({ ...value.$session }, slots);
-  const list = (it) => (it === undefined || it === null ? null : skippedOf(it) === undefined ? lend(it) : it);
-  return new Session({ ...fields, messages: list(fields.messages) ?? lend([]), native_messages: list(fields.native_messages) });
+  return new Session({ ...fields, messages: fields.messages ?? lend([]), native_messages: fields.native_messages ?? null });
 }

@@ -56,3 +56,17 @@ test("the state goes as a patch where a patch can say it", async (t) => {
   await check("return { state: { patch: { x: 1 } } }", { patch: { x: 1 } });
   await check("const unused = structuredClone(state); unused.more = 1", null);
 });
+
+test("conversions adjust what the plugins before made", async (t) => {
+  const host = await start(t, `export class Tagger {
+    to_native_messages({ messages, native_messages }) { return native_messages.map((it, at) => ({ ...it, from: messages[at].role })); }
+    fromNativeMessages({ native_messages, messages }) { messages[0].content += native_messages.length; }
+  }`);
+  const messages = [{ role: "user", content: "a", metadata: {} }];
+  assert.deepEqual(await host.hook("to_native_messages", { messages, native_messages: { $list: { skip: 0, items: [{ n: 1 }] } }, state }), {
+    edits: [{ op: "replace", start: 0, end: 1, items: [{ n: 1, from: "user" }] }],
+  });
+  assert.deepEqual(await host.hook("from_native_messages", { native_messages: [{}, {}], messages, state }), {
+    edits: [{ op: "replace", start: 0, end: 1, items: [{ ...messages[0], content: "a2" }] }],
+  });
+});
