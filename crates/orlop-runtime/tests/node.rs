@@ -71,8 +71,8 @@ export class Counter extends ApplicationPlugin {
 #[tokio::test]
 async fn an_extension_sees_every_chunk() {
     let code = r#"
-import { ExtensionPlugin } from "orlop";
-export class Loud extends ExtensionPlugin {
+import { Extension } from "orlop";
+export class Loud extends Extension {
   name = "loud";
   processChunk({ chunk }) {
     if (chunk.partial) chunk.partial.content = chunk.partial.content.toUpperCase();
