@@ -345,7 +345,7 @@ impl Application {
     }
 
     /// This handle if it is in a flow, else one in a new flow.
-    pub(crate) fn in_flow(&self) -> Self {
+    pub fn in_flow(&self) -> Self {
         match &self.flow {
             Some(_) => self.clone(),
             None => self.begin(),

@@ -36,6 +36,17 @@ impl Plugins {
         self
     }
 
+    /// With an extension beside a provider that is registered already; without a name, beside all
+    /// of them.
+    pub fn extension(mut self, provider: Option<&str>, extension: Arc<dyn Extension>) -> Self {
+        for (held, extensions) in &mut self.providers {
+            if provider.is_none_or(|name| held.manifest().name == name) {
+                extensions.push(extension.clone());
+            }
+        }
+        self
+    }
+
     /// With a feature.
     pub fn feature(mut self, feature: Arc<dyn Feature>) -> Self {
         self.features.push(feature);

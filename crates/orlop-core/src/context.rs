@@ -353,6 +353,29 @@ impl Context {
         serde_json::json!({ "provider": self.provider(), "features": self.features() })
     }
 
+    /// What the caller and the layers above the core told of the call.
+    pub fn told(&self) -> Map {
+        let mut told = self.0.call.data.clone();
+        told.extend(self.0.call.owned.clone());
+        told
+    }
+
+    /// What is known of the request and its plugins, as actions see it under `request_context`.
+    pub fn request_context(&self) -> Value {
+        serde_json::json!({
+            "provider": self.provider(),
+            "extensions": self.extensions(),
+            "features": self.features(),
+            "enabled_tools": self.tool_plugins(),
+            "tags": self.tags(),
+            "models": self.models(),
+            "available_tools": self.available_tools(),
+            "tools": self.tools(),
+            "request_id": self.request_id(),
+            "stream": self.stream(),
+        })
+    }
+
     /// The data of all layers as one mapping, for plugins in other languages.
     pub fn to_json(&self) -> Map {
         let inner = &*self.0;
@@ -368,21 +391,7 @@ impl Context {
         if let Some(lifecycle) = &inner.lifecycle {
             put("lifecycle", lifecycle.as_str().into());
         }
-        put(
-            "request_context",
-            serde_json::json!({
-                "provider": self.provider(),
-                "extensions": self.extensions(),
-                "features": self.features(),
-                "enabled_tools": self.tool_plugins(),
-                "tags": self.tags(),
-                "models": self.models(),
-                "available_tools": self.available_tools(),
-                "tools": self.tools(),
-                "request_id": self.request_id(),
-                "stream": self.stream(),
-            }),
-        );
+        put("request_context", self.request_context());
         put("request_runtime", self.request_runtime());
         if let Some(response) = &inner.response {
             put(
@@ -400,8 +409,7 @@ impl Context {
             put("stream", inner.stream.into());
             put("turn_native_start_index", response.turn_native_start_index.into());
         }
-        data.extend(inner.call.data.clone());
-        data.extend(inner.call.owned.clone());
+        data.extend(self.told());
         data
     }
 }

@@ -50,7 +50,7 @@ mod digest;
 mod discovery;
 pub mod hooks;
 pub mod interop;
-mod json_api;
+pub mod json_api;
 mod json_schema;
 mod output;
 mod plugin;

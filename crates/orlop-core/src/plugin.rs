@@ -33,6 +33,8 @@ pub struct Manifest {
     pub discovery_keys: Vec<String>,
     /// For a host plugin: a failing interceptor stops the request.
     pub critical: bool,
+    /// A failure of any of its hooks fails the operation, whatever the hook table says.
+    pub strict: bool,
 }
 
 impl Manifest {
@@ -49,6 +51,7 @@ impl Manifest {
             uses_models: true,
             discovery_keys: Vec::new(),
             critical: false,
+            strict: false,
         }
     }
 

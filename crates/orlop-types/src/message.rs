@@ -151,6 +151,13 @@ pub struct Message {
     native_indices: NativeIndices,
 }
 
+impl Message {
+    /// Whether both are the same message in memory, with the same mapping; equal ones need not be.
+    pub fn ptr_eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.body, &other.body) && self.native_indices == other.native_indices
+    }
+}
+
 impl PartialEq for Message {
     fn eq(&self, other: &Self) -> bool {
         self.native_indices == other.native_indices

@@ -49,6 +49,9 @@ pub(crate) enum Command {
     /// What plugins offer to do: list and run.
     #[command(subcommand)]
     Action(Action),
+    /// Plugins beside those that ship: add, list, remove.
+    #[command(subcommand)]
+    Plugin(Plugin),
     /// Log in to a service of `[device_login]` by entering a code on another device.
     Login {
         /// The service; may be left out where there is only one.
@@ -83,6 +86,44 @@ pub(crate) enum Command {
         /// The shell.
         shell: clap_complete::Shell,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Plugin {
+    /// Add a plugin: a folder, a file, a git URL, `npm:NAME` or `pip:NAME`.
+    Add(PluginAdd),
+    /// Grant a plugin what it asks for now.
+    Accept {
+        /// The plugin.
+        name: String,
+        /// Do not ask.
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Remove a plugin. Files that are yours stay.
+    Remove {
+        /// The plugin.
+        name: String,
+    },
+    /// The plugins there are, and those that cannot be used.
+    List {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Add a plugin.
+#[derive(Debug, Args)]
+pub(crate) struct PluginAdd {
+    /// Where it is: a folder, a file, a git URL, `npm:NAME` or `pip:NAME`.
+    pub(crate) source: String,
+    /// Call it this.
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+    /// Grant what it asks for without asking.
+    #[arg(long)]
+    pub(crate) yes: bool,
 }
 
 /// Ask once and print the answer.

@@ -5,6 +5,7 @@ use orlop_app::assets::{AssetFiles, AssetLimits};
 use orlop_app::config::{AppConfig, Locations, RuntimeEnv};
 use orlop_app::{Application, Host, Plugins};
 use orlop_core::Error;
+use orlop_runtime::{LeftOut, Runtime};
 use std::path::PathBuf;
 
 /// What the flags of a command say about the configuration.
@@ -16,6 +17,8 @@ pub(crate) struct Wanted {
     pub(crate) set: Vec<String>,
     /// Whether everything a project's file says is used.
     pub(crate) trust: bool,
+    /// Whether packages of plugins are looked at, which may run them.
+    pub(crate) packages: bool,
 }
 
 /// Folders, configuration and plugins of a command.
@@ -25,6 +28,10 @@ pub(crate) struct Workplace {
     pub(crate) plugins: Plugins,
     /// What to tell about a configuration that nobody wrote.
     pub(crate) notice: Option<String>,
+    /// Packages that could not be used.
+    pub(crate) left_out: Vec<LeftOut>,
+    /// The processes of packages.
+    pub(crate) runtime: Runtime,
 }
 
 impl Workplace {
@@ -42,10 +49,15 @@ impl Workplace {
             true => AppConfig::load(&locations, set, env)?,
             false => AppConfig::read(&locations, set, env),
         };
+        let (runtime, left_out) = match wanted.packages {
+            true => Runtime::load(&config, locations.home()),
+            false => (Runtime::new(config.env().clone(), locations.home()), Vec::new()),
+        };
+        let plugins = runtime.plugins(plugins);
         let providers = plugins.provider_names();
         let providers: Vec<&str> = providers.iter().map(String::as_str).collect();
         let (config, notice) = config.or_default_agent(&providers);
-        Ok(Self { locations, config, plugins, notice })
+        Ok(Self { locations, config, plugins, notice, left_out, runtime })
     }
 
     /// Reads the configuration as [`find`](Self::find) does, and tells if a part of it is not used.
@@ -113,6 +125,11 @@ impl Workplace {
         };
         let limits = AssetLimits { max_bytes: settings.max_bytes, types: settings.types };
         Ok(AssetFiles::new(folder, limits))
+    }
+
+    /// Ends what runs beside the command.
+    pub(crate) async fn close(&self) {
+        self.runtime.stop().await;
     }
 
     /// Starts the application and opens its front door.

@@ -40,6 +40,7 @@ pub use origin::{Origin, Position, SourceFile};
 pub use problem::{ConfigError, Problem, ProblemKind};
 pub use request::resolve_request_config;
 pub use schema::Schema;
+pub use secrets::{MASK, without_secrets};
 pub use sections::{Assets, McpServer, McpTransport, PluginEntry, Server, ServerToken};
 pub use show::{Shown, ShownValue};
 pub use starter::starter;

@@ -4,7 +4,7 @@ use super::placeholder;
 use orlop_core::Value;
 
 /// What stands in the place of a secret.
-pub(super) const MASK: &str = "***";
+pub const MASK: &str = "***";
 
 /// Words that make a key the name of a secret.
 const SECRET_WORDS: &[&str] =
@@ -30,6 +30,11 @@ pub(super) fn mask_written(value: &mut Value, secret: bool) {
         true => text.to_owned(),
         false => MASK.to_owned(),
     });
+}
+
+/// Puts a mask in the place of every secret in a value, for readers it is not meant for.
+pub fn without_secrets(value: &mut Value) {
+    mask_all(value, false);
 }
 
 /// Masks every secret in a value.

@@ -6,6 +6,7 @@ use crate::config::Vars;
 use orlop_core::{Error, Result};
 use relatives::Relatives;
 use rustix::process::{Pid, Signal};
+use std::io::{PipeReader, PipeWriter};
 use std::process::{ExitStatus, Output, Stdio};
 use tokio::net::unix::pipe::Receiver;
 use tokio::process::{Child, Command};
@@ -31,16 +32,31 @@ impl ProcessGroup {
     /// included, is read from one pipe in the order in which it was written. The pipe ends when
     /// nobody holds it any more, which may be later than the process.
     pub fn spawn_printing(mut command: Command, env: &Vars) -> Result<(Self, Receiver)> {
-        let no_pipe = |error: std::io::Error| {
-            Error::unavailable(format!("no pipe can be made: {error}; close other programs"))
-        };
         let (reader, writer) = std::io::pipe().map_err(no_pipe)?;
         command.stdout(writer.try_clone().map_err(no_pipe)?).stderr(writer);
         let reader = Receiver::from_owned_fd(reader.into()).map_err(no_pipe)?;
         Ok((Self::start(command, env)?, reader))
     }
 
+    /// Starts a command to talk to: its input, its output and its errors are pipes of their own, for
+    /// threads that wait on them.
+    pub fn spawn_talking(
+        mut command: Command,
+        env: &Vars,
+    ) -> Result<(Self, PipeWriter, PipeReader, PipeReader)> {
+        let (input, to) = std::io::pipe().map_err(no_pipe)?;
+        let (from, output) = std::io::pipe().map_err(no_pipe)?;
+        let (told, errors) = std::io::pipe().map_err(no_pipe)?;
+        command.stdin(input).stdout(output).stderr(errors);
+        Ok((Self::launch(command, env)?, to, from, told))
+    }
+
     fn start(mut command: Command, env: &Vars) -> Result<Self> {
+        command.stdin(Stdio::null());
+        Self::launch(command, env)
+    }
+
+    fn launch(mut command: Command, env: &Vars) -> Result<Self> {
         let program = command.as_std().get_program().to_string_lossy().into_owned();
         let id = uuid::Uuid::new_v4().simple().to_string();
         command
@@ -48,7 +64,6 @@ impl ProcessGroup {
             .envs(env)
             .env(relatives::mark(&id), "1")
             .process_group(0)
-            .stdin(Stdio::null())
             .kill_on_drop(true);
         let child = command.spawn().map_err(|error| {
             Error::unavailable(format!(
@@ -81,6 +96,11 @@ impl ProcessGroup {
         }
     }
 
+    /// The process itself, while it was not waited for.
+    pub fn leader(&self) -> Option<Pid> {
+        self.child.as_ref()?.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?))
+    }
+
     /// Asks the process and everything it has started to end.
     pub fn terminate(&self) {
         if let Some(relatives) = &self.relatives {
@@ -93,6 +113,10 @@ impl ProcessGroup {
     pub fn kill(&mut self) -> usize {
         self.relatives.take().map_or(0, |relatives| relatives.kill())
     }
+}
+
+fn no_pipe(error: std::io::Error) -> Error {
+    Error::unavailable(format!("no pipe can be made: {error}; close other programs"))
 }
 
 fn lost(error: std::io::Error) -> Error {

@@ -65,7 +65,7 @@ impl Runner {
         }
         let result = self.try_call(plugin, hook, ask).await;
         match result {
-            Err(error) if hook.spec().on_failure == OnFailure::Skip => {
+            Err(error) if hook.spec().on_failure == OnFailure::Skip && !plugin.manifest.strict => {
                 tracing::warn!(target: "orlop::core", plugin = plugin.name(), hook = hook.name(), %error, "hook failed, skipped");
                 Ok(T::default())
             }

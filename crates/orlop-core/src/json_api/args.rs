@@ -1,15 +1,19 @@
 //! Arguments of a JSON call, checked by type as they are taken.
 
+use super::Sessions;
 use crate::config::Config;
 use crate::session::Session;
 use orlop_types::{Error, Map, Message, NativeItem, Result, Seq, Value};
 
 /// The arguments of one call. Absent and `null` are the same.
-pub(super) struct Args(pub(super) Map);
+pub(super) struct Args<'a> {
+    pub(super) values: Map,
+    pub(super) sessions: &'a dyn Sessions,
+}
 
-impl Args {
+impl Args<'_> {
     pub(super) fn take(&mut self, key: &str) -> Option<Value> {
-        self.0.shift_remove(key).filter(|value| !value.is_null())
+        self.values.shift_remove(key).filter(|value| !value.is_null())
     }
 
     fn needed(&mut self, key: &str) -> Result<Value> {
@@ -18,7 +22,7 @@ impl Args {
 
     pub(super) fn session(&mut self, key: &str) -> Result<Session> {
         match self.needed(key)? {
-            value @ Value::Object(_) => Session::from_json(value),
+            value @ Value::Object(_) => self.sessions.take(value),
             _ => Err(Error::wrong_type(format!("{key} must be a session mapping"))),
         }
     }

@@ -16,6 +16,24 @@ use orlop_types::{Error, Map, Message, NativeItem, Result, Seq, Value};
 use serde::Serialize;
 use serde_json::json;
 
+/// How sessions cross to a caller that speaks JSON. Whole, unless the caller has a shorter way.
+pub trait Sessions: Send + Sync {
+    /// Reads a session that the caller sent.
+    fn take(&self, value: Value) -> Result<Session> {
+        Session::from_json(value)
+    }
+
+    /// What the caller gets of a session.
+    fn give(&self, session: &Session) -> Value {
+        session.to_json()
+    }
+}
+
+/// Sessions cross whole, in their JSON form.
+pub struct Whole;
+
+impl Sessions for Whole {}
+
 impl Core {
     /// Calls an operation of the core by its name with arguments as JSON, for instance
     /// `slice_session` with `{"session": ..., "config": ..., "start": 0, "end": 2}`.
@@ -23,10 +41,23 @@ impl Core {
     /// A value of the wrong type is refused as such; an operation that does not exist is not
     /// found.
     pub async fn invoke(&self, method: &str, args: Map, context: &CallContext) -> Result<Value> {
-        let mut args = Args(args);
+        self.invoke_with(method, args, context, &Whole).await
+    }
+
+    /// The same for a caller that has its own way to name sessions.
+    pub async fn invoke_with(
+        &self,
+        method: &str,
+        args: Map,
+        context: &CallContext,
+        sessions: &dyn Sessions,
+    ) -> Result<Value> {
+        let mut args = Args { values: args, sessions };
         match method {
-            "create_session" => json_of(&self.create_session(args.text("session_id")?.as_deref())),
-            "add_message" => json_of(&self.invoke_add(&mut args, context).await?),
+            "create_session" => {
+                Ok(sessions.give(&self.create_session(args.text("session_id")?.as_deref())))
+            }
+            "add_message" => Ok(sessions.give(&self.invoke_add(&mut args, context).await?)),
             "modify_message" => {
                 let session = args.session("session")?;
                 let index = args
@@ -34,7 +65,8 @@ impl Core {
                     .ok_or_else(|| Error::bad_argument("index must be given"))?;
                 let content = args.take("content").unwrap_or_default();
                 let config = args.optional_config()?.unwrap_or_default();
-                json_of(&self.modify_message(&session, index, content, &config, context).await?)
+                let modified = self.modify_message(&session, index, content, &config, context);
+                Ok(sessions.give(&modified.await?))
             }
             "slice_session" => self.invoke_slice(&mut args).await,
             "fork_session" => {
@@ -43,19 +75,21 @@ impl Core {
                 let upto = upto.ok_or_else(|| Error::bad_argument("upto_index must be given"))?;
                 let id = args.text("new_session_id")?;
                 let config = args.optional_config()?;
-                json_of(&self.fork_session(&session, upto, id.as_deref(), config.as_ref()).await)
+                let fork = self.fork_session(&session, upto, id.as_deref(), config.as_ref()).await;
+                Ok(sessions.give(&fork))
             }
             "join_sessions" => {
                 let (prefix, suffix) = (args.session("prefix")?, args.session("suffix")?);
                 let config = args.optional_config()?;
-                json_of(&self.join_sessions(&prefix, &suffix, config.as_ref()).await?)
+                Ok(sessions.give(&self.join_sessions(&prefix, &suffix, config.as_ref()).await?))
             }
             "rebuild_native_history" => {
                 let session = args.session("session")?;
                 let config = args.optional_config()?;
                 let (start, end) = (args.integer("start")?, args.integer("end")?);
                 let config = config.as_ref();
-                json_of(&self.rebuild_native_history(&session, config, start, end, context).await?)
+                let rebuilt = self.rebuild_native_history(&session, config, start, end, context);
+                Ok(sessions.give(&rebuilt.await?))
             }
             "export_session" => {
                 let format = args.text("format")?;
@@ -65,7 +99,8 @@ impl Core {
             "import_session" => {
                 let format = args.text("format")?;
                 let data = args.text("data")?.unwrap_or_default();
-                json_of(&Session::import(&data, format.as_deref().unwrap_or("json"))?)
+                let imported = Session::import(&data, format.as_deref().unwrap_or("json"))?;
+                Ok(sessions.give(&imported))
             }
             "patch_native_internal_metadata" => self.invoke_patch(&mut args),
             "core_messages_to_native" => {
@@ -84,7 +119,8 @@ impl Core {
                     without_tools: false,
                 };
                 let response = self.send_request(&session, &args.config()?, options).await?;
-                Ok(json!({ "session": response.session, "messages": response.messages }))
+                let session = sessions.give(&response.session);
+                Ok(json!({ "session": session, "messages": response.messages }))
             }
             "initialize_action_request" => self.invoke_initialise(&mut args, context).await,
             "get_available_tools" => json_of(&*self.available_tools(&args.config()?).await?),
@@ -110,7 +146,7 @@ impl Core {
                 let trigger = args.name("trigger")?;
                 let run =
                     self.execute_lifecycle_actions(&session, &config, &trigger, context).await?;
-                Ok(json!({ "session": run.session, "results": run.results }))
+                Ok(json!({ "session": sessions.give(&run.session), "results": run.results }))
             }
             "get_config_schema" => json_of(&self.config_schema()),
             "get_ui_schema" => json_of(&self.ui_schema(&args.config()?).await?),
@@ -127,7 +163,7 @@ impl Core {
         }
     }
 
-    async fn invoke_add(&self, args: &mut Args, context: &CallContext) -> Result<Session> {
+    async fn invoke_add(&self, args: &mut Args<'_>, context: &CallContext) -> Result<Session> {
         let session = args.session("session")?;
         let config = args.optional_config()?.unwrap_or_default();
         let place =
@@ -141,7 +177,7 @@ impl Core {
         self.add_message(&session, new, &config).await
     }
 
-    async fn invoke_slice(&self, args: &mut Args) -> Result<Value> {
+    async fn invoke_slice(&self, args: &mut Args<'_>) -> Result<Value> {
         let session = args.session("session")?;
         let config = args.optional_config()?;
         let slice = Slice {
@@ -151,12 +187,13 @@ impl Core {
         };
         if args.flag("return_removed") {
             let cut = self.split_session(&session, slice, config.as_ref()).await;
-            return Ok(json!([cut.kept, cut.removed]));
+            let give = |session: &Session| args.sessions.give(session);
+            return Ok(json!([give(&cut.kept), give(&cut.removed)]));
         }
-        json_of(&self.slice_session(&session, slice, config.as_ref()).await)
+        Ok(args.sessions.give(&self.slice_session(&session, slice, config.as_ref()).await))
     }
 
-    fn invoke_patch(&self, args: &mut Args) -> Result<Value> {
+    fn invoke_patch(&self, args: &mut Args<'_>) -> Result<Value> {
         let native = args.list("native_messages")?;
         let patch = match args.take("patch") {
             Some(Value::Object(patch)) => patch,
@@ -172,7 +209,7 @@ impl Core {
         Ok(changed.collect())
     }
 
-    async fn invoke_initialise(&self, args: &mut Args, context: &CallContext) -> Result<Value> {
+    async fn invoke_initialise(&self, args: &mut Args<'_>, context: &CallContext) -> Result<Value> {
         let native = args.native("native_messages")?;
         let state = State::from_json(args.mapping("state")?);
         let runtime = args.mapping("request_runtime")?;
@@ -209,7 +246,7 @@ impl Core {
         Ok(core.context(&resolution, config, context))
     }
 
-    async fn invoke_action(&self, args: &mut Args, context: &CallContext) -> Result<Value> {
+    async fn invoke_action(&self, args: &mut Args<'_>, context: &CallContext) -> Result<Value> {
         let session = args.session("session")?;
         let config = args.config()?;
         let (plugin, action) = (args.name("plugin_id")?, args.name("action_id")?);
@@ -220,7 +257,7 @@ impl Core {
         let call = ActionCall { plugin, action, params };
         let (session, result) =
             self.execute_session_action(&session, &config, call, context).await?;
-        Ok(json!([session, result]))
+        Ok(json!([args.sessions.give(&session), result]))
     }
 }
 

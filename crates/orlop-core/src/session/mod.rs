@@ -147,6 +147,15 @@ impl Session {
         Self { id: id.into(), ..self.clone() }
     }
 
+    /// The same session with this metadata. Native history stays as it is.
+    pub fn with_metadata(&self, mut metadata: Map) -> Self {
+        use orlop_types::session::{NATIVE_FORMAT, NATIVE_INTEGRITY, NATIVE_MESSAGES};
+        for owned in [NATIVE_MESSAGES, NATIVE_INTEGRITY, NATIVE_FORMAT] {
+            metadata.shift_remove(owned);
+        }
+        Self { metadata: Arc::new(metadata), ..self.clone() }
+    }
+
     /// The same session with `patch` laid over its metadata: keys are replaced, `overrides`
     /// merges key by key. Keys of native history belong to the core and are ignored.
     pub fn with_metadata_patch(&self, patch: &Map) -> Self {

@@ -6,6 +6,7 @@ mod config;
 mod doctor;
 mod login;
 mod model;
+mod plugin;
 mod question;
 mod run;
 mod session;
@@ -23,7 +24,7 @@ use std::process::ExitCode;
 
 pub(crate) async fn dispatch(cli: Cli, plugins: Plugins) -> Result<ExitCode, Failure> {
     let Cli { config: file, set, trust, command, .. } = cli;
-    let wanted = Wanted { file, set, trust };
+    let wanted = Wanted { file, set, trust, packages: true };
     let find = |strict: bool| Workplace::find(&wanted, plugins.clone(), strict);
     let ready = |strict: bool| Workplace::find_telling(&wanted, plugins.clone(), strict);
     match command {
@@ -36,8 +37,10 @@ pub(crate) async fn dispatch(cli: Cli, plugins: Plugins) -> Result<ExitCode, Fai
         }
         Command::Config(command) => {
             // A file is checked as a whole, whether or not it is in force.
-            let trust = matches!(command, Config::Check { .. }) || wanted.trust;
-            let wanted = Wanted { trust, ..wanted.clone() };
+            // What nobody trusts is looked at and not run.
+            let checks = matches!(command, Config::Check { .. });
+            let (trust, packages) = (checks || wanted.trust, !checks || wanted.trust);
+            let wanted = Wanted { trust, packages, ..wanted.clone() };
             config::run(command, |strict| Workplace::find(&wanted, plugins.clone(), strict))
         }
         Command::Trust(command) => trust::run(&command),
@@ -50,6 +53,7 @@ pub(crate) async fn dispatch(cli: Cli, plugins: Plugins) -> Result<ExitCode, Fai
             agent::models(ready(true)?, agent, json).await
         }
         Command::Model(Model::Pull(pull)) => model::run(&ready(false)?, pull).await,
+        Command::Plugin(command) => plugin::run(ready(false)?, command).await,
         Command::Login { name } => login::log_in(ready(true)?, name).await,
         Command::Logout { name } => login::log_out(ready(true)?, name).await,
         Command::Action(command) => action::run(ready(true)?, command).await,

@@ -24,6 +24,10 @@ const MAX_INPUT: u64 = 16 * 1024 * 1024;
 pub(super) async fn run(workplace: Workplace, run: Run) -> Result<ExitCode, Failure> {
     let text = prompt(&run)?;
     let mut interrupts = Interrupts::new();
+    for left in &workplace.left_out {
+        let (name, reason) = (plain_line(&left.name), plain_line(&left.reason));
+        output::tell(&format!("orlop: plugin \"{name}\" is left out: {reason}"));
+    }
     let host = workplace.host().await?;
     if let (Some(notice), true) = (&workplace.notice, std::io::stderr().is_terminal()) {
         output::tell(&plain_line(notice));
@@ -34,8 +38,12 @@ pub(super) async fn run(workplace: Workplace, run: Run) -> Result<ExitCode, Fail
         () = interrupts.next() => Interrupts::leave(),
     }
     let ended = ask(&host, &run, text, &mut interrupts).await;
+    let stopped = async {
+        host.stop().await;
+        workplace.close().await;
+    };
     tokio::select! {
-        () = host.stop() => ended,
+        () = stopped => ended,
         () = interrupts.next() => Interrupts::leave(),
     }
 }

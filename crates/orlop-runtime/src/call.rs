@@ -1,0 +1,144 @@
+//! One call of a hook: what it lends to the plugin for as long as it runs.
+
+use crate::grants::Grants;
+use orlop_app::{Application, SessionLock};
+use orlop_core::json_api::Sessions;
+use orlop_core::{Context, Error, Result, Session, Value};
+use serde_json::json;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::task::AbortHandle;
+
+/// How many operations of the host a plugin may have under way in one call.
+const MAX_UNDER_WAY: usize = 256;
+
+/// What a call lends: the core and the application as far as granted, sessions, locks. All of it
+/// ends with the call.
+pub(crate) struct Lent {
+    pub(crate) plugin: String,
+    pub(crate) grants: Arc<Grants>,
+    cx: Option<Context>,
+    app: Option<Application>,
+    held: Mutex<Held>,
+    numbers: AtomicU64,
+}
+
+#[derive(Default)]
+struct Held {
+    sessions: HashMap<String, Session>,
+    locks: HashMap<String, SessionLock>,
+    under_way: Vec<AbortHandle>,
+    over: bool,
+}
+
+impl Lent {
+    /// What a hook with this context lends to `plugin`.
+    pub(crate) fn new(plugin: &str, grants: &Arc<Grants>, cx: Option<&Context>) -> Arc<Self> {
+        // Locks that a plugin takes in one call belong together.
+        let app = cx.and_then(|cx| {
+            let app = Application::of(cx).ok()?;
+            Some(app.on_behalf_of(plugin, cx).in_flow())
+        });
+        Arc::new(Self {
+            plugin: plugin.to_owned(),
+            grants: grants.clone(),
+            cx: cx.cloned(),
+            app,
+            held: Mutex::default(),
+            numbers: AtomicU64::new(1),
+        })
+    }
+
+    pub(crate) fn context(&self) -> Result<&Context> {
+        self.cx.as_ref().ok_or_else(|| {
+            Error::bad_state("this hook runs for every chunk and lends nothing; use another one")
+        })
+    }
+
+    pub(crate) fn app(&self) -> Result<&Application> {
+        self.app.as_ref().ok_or_else(|| {
+            Error::bad_state("there is no application here: the core was used on its own")
+        })
+    }
+
+    /// Keeps a session for the plugin and gives its handle.
+    pub(crate) fn hold(&self, session: &Session) -> String {
+        let handle = self.name("h");
+        self.held().sessions.insert(handle.clone(), session.clone());
+        handle
+    }
+
+    /// Keeps a lock for the plugin and gives its name.
+    pub(crate) fn hold_lock(&self, lock: SessionLock) -> String {
+        let name = self.name("l");
+        self.held().locks.insert(name.clone(), lock);
+        name
+    }
+
+    pub(crate) fn take_lock(&self, name: &str) -> Option<SessionLock> {
+        self.held().locks.remove(name)
+    }
+
+    /// Takes note of an operation under way, which ends with the call.
+    pub(crate) fn under_way(&self, start: impl FnOnce() -> AbortHandle) -> Result<()> {
+        let mut held = self.held();
+        held.under_way.retain(|task| !task.is_finished());
+        if held.over {
+            return Err(Error::bad_state("the call that this belongs to is over"));
+        }
+        if held.under_way.len() >= MAX_UNDER_WAY {
+            return Err(Error::bad_state(format!(
+                "there are {MAX_UNDER_WAY} operations under way in this call; wait for some of them"
+            )));
+        }
+        held.under_way.push(start());
+        Ok(())
+    }
+
+    /// The call is over: operations are stopped, locks given back, handles forgotten.
+    pub(crate) fn end(&self) {
+        let held = std::mem::replace(&mut *self.held(), Held { over: true, ..Held::default() });
+        held.under_way.iter().for_each(AbortHandle::abort);
+    }
+
+    fn name(&self, letter: &str) -> String {
+        format!("{letter}{}", self.numbers.fetch_add(1, Ordering::Relaxed))
+    }
+
+    fn held(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Sessions cross with a handle, by which the plugin can give them back as they are.
+impl Sessions for Lent {
+    fn take(&self, value: Value) -> Result<Session> {
+        let Some(crossed) = value.get("$session") else { return Session::from_json(value) };
+        let handle = crossed.get("handle").and_then(Value::as_str).unwrap_or_default();
+        let held = self.held().sessions.get(handle).cloned();
+        let session = held.ok_or_else(|| {
+            Error::not_found(format!(
+                "there is no session with the handle \"{handle}\" in this call; handles of other calls are gone"
+            ))
+        })?;
+        match crossed.get("metadata") {
+            None | Some(Value::Null) => Ok(session),
+            Some(Value::Object(metadata)) => Ok(session.with_metadata(metadata.clone())),
+            Some(_) => Err(Error::wrong_type("the metadata of a session must be a mapping")),
+        }
+    }
+
+    fn give(&self, session: &Session) -> Value {
+        let native =
+            session.native().map(|native| json!({"$list": {"skip": 0, "items": native.items()}}));
+        let messages: Vec<_> = session.messages().iter().collect();
+        json!({"$session": {
+            "handle": self.hold(session),
+            "session_id": session.id(),
+            "metadata": session.metadata(),
+            "messages": {"$list": {"skip": 0, "items": messages}},
+            "native_messages": native,
+        }})
+    }
+}

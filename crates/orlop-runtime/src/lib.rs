@@ -1,0 +1,170 @@
+//! Runs plugins that are programs of their own, in any language, against the same contract as those
+//! written in Rust.
+//!
+//! [`Runtime`] takes packages in, each a folder or a file ([`Package`]), and hands their plugins to
+//! the application. A package is one process, started when one of its hooks is first called; how it
+//! is talked to is written in `docs/reference/plugin-protocol.md`.
+
+mod call;
+mod crossing;
+mod description;
+mod grants;
+mod installed;
+mod launch;
+mod lists;
+mod package;
+mod peer;
+mod plugin;
+mod process;
+mod reverse;
+mod sdk;
+mod secrets;
+
+pub use description::{Description, PluginDescription, Wanted};
+pub use grants::Grants;
+pub use installed::{Entry, Installed};
+pub use package::{Limits, MANIFEST, OnFailure, PROTOCOL, Package, Run};
+
+use description::Remembered;
+use launch::Launch;
+use orlop_app::Plugins;
+use orlop_app::config::{AppConfig, RuntimeEnv};
+use orlop_core::hooks::Kind;
+use orlop_core::{Error, Map, Result};
+use plugin::ProcessPlugin;
+use process::Process;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The packages of an application, and their processes.
+#[derive(Clone)]
+pub struct Runtime {
+    env: RuntimeEnv,
+    home: PathBuf,
+    packages: Vec<Arc<Loaded>>,
+}
+
+/// A package that could not be used.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LeftOut {
+    /// Its name.
+    pub name: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// A package whose plugins are known.
+struct Loaded {
+    process: Arc<Process>,
+    description: Description,
+}
+
+impl Runtime {
+    /// A runtime without packages. What belongs to plugins is kept in `home`.
+    pub fn new(env: RuntimeEnv, home: impl Into<PathBuf>) -> Self {
+        Self { env, home: home.into(), packages: Vec::new() }
+    }
+
+    /// A runtime with the packages of a configuration and those the user added. A package that
+    /// cannot be used is left out, and why is told; the others work without it.
+    pub fn load(config: &AppConfig, home: &Path) -> (Self, Vec<LeftOut>) {
+        let mut runtime = Self::new(config.env().clone(), home);
+        let mut left_out = Vec::new();
+        let installed = Installed::read(home).unwrap_or_else(|error| {
+            left_out.push(LeftOut {
+                name: "plugins.json".to_owned(),
+                reason: error.message().to_owned(),
+            });
+            Installed::default()
+        });
+        let configured = config.plugin_names().into_iter().map(str::to_owned);
+        let added = installed.packages().map(|(name, _)| name.to_owned());
+        let mut names: Vec<String> = configured.chain(added).collect();
+        names.sort();
+        names.dedup();
+        for name in names {
+            if let Err(error) = runtime.load_one(config, &installed, &name) {
+                left_out.push(LeftOut { name, reason: error.message().to_owned() });
+            }
+        }
+        (runtime, left_out)
+    }
+
+    fn load_one(&mut self, config: &AppConfig, installed: &Installed, name: &str) -> Result<()> {
+        let configured = match config.plugin_names().contains(&name) {
+            true => Some(config.plugin(name)?),
+            false => None,
+        };
+        let settings = configured.as_ref().map(|entry| entry.settings.clone()).unwrap_or_default();
+        let path = configured.and_then(|entry| entry.path);
+        let path = path.or_else(|| installed.get(name).map(|entry| entry.path.clone()));
+        // A shipped one, which is there already.
+        let Some(path) = path else { return Ok(()) };
+        let mut package = Package::read(&path)?;
+        package.name = name.to_owned();
+        if !installed.accepts(&package) {
+            return Err(Error::bad_state(format!(
+                "it asks for more than it was granted ({}); look at it and run `orlop plugin accept {name}`",
+                package.grants.in_words().join(", ")
+            )));
+        }
+        self.add(package, settings).map(|_| ())
+    }
+
+    /// Takes a package in, with its settings. Its process is started only if what it holds is not
+    /// known from before. Must be called within a Tokio runtime.
+    pub fn add(&mut self, package: Package, settings: Map) -> Result<&Description> {
+        let remembered = Remembered::new(&self.home);
+        let known = remembered.get(&package);
+        let process = Process::new(Launch::new(package, &self.env, &self.home, settings));
+        let description = match known {
+            Some(description) => description,
+            None => {
+                let (_, description) = process.start()?;
+                remembered.put(process.package(), &description);
+                description
+            }
+        };
+        self.packages.push(Arc::new(Loaded { process, description }));
+        let added = self.packages.last().map(|loaded| &loaded.description);
+        added.ok_or_else(|| Error::internal("the package was lost"))
+    }
+
+    /// The packages and what they hold.
+    pub fn packages(&self) -> impl Iterator<Item = (&Package, &Description)> {
+        self.packages.iter().map(|loaded| (loaded.process.package(), &loaded.description))
+    }
+
+    /// The plugins of an application with those of the packages.
+    pub fn plugins(&self, mut plugins: Plugins) -> Plugins {
+        let all: Vec<_> = self
+            .packages
+            .iter()
+            .flat_map(|loaded| loaded.description.plugins.iter().map(move |held| (loaded, held)))
+            .map(|(loaded, held)| {
+                (held, Arc::new(ProcessPlugin::new(&loaded.process, held.clone())))
+            })
+            .collect();
+        for (held, plugin) in &all {
+            let plugin = plugin.clone();
+            plugins = match held.kind() {
+                Some(Kind::Provider) => plugins.provider(plugin, Vec::new()),
+                Some(Kind::Feature) => plugins.feature(plugin),
+                Some(Kind::Tool) => plugins.tool(plugin),
+                Some(Kind::Application) => plugins.application(plugin),
+                Some(Kind::Host) => plugins.host(plugin),
+                Some(Kind::Extension | Kind::Any) | None => plugins,
+            };
+        }
+        // Extensions stand beside providers, which are all known now.
+        let extensions = all.into_iter().filter(|(held, _)| held.kind() == Some(Kind::Extension));
+        extensions.fold(plugins, |plugins, (held, plugin)| {
+            plugins.extension(held.provider.as_deref(), plugin)
+        })
+    }
+
+    /// Ends all processes: each is asked to, and then made to.
+    pub async fn stop(&self) {
+        futures::future::join_all(self.packages.iter().map(|loaded| loaded.process.stop())).await;
+    }
+}

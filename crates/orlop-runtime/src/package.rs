@@ -1,0 +1,288 @@
+//! A plugin package: a folder with a `plugin.toml`, or a single file.
+
+use crate::grants::Grants;
+use orlop_core::{Error, Result};
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The file that describes a package.
+pub const MANIFEST: &str = "plugin.toml";
+
+/// The version of the protocol that this host speaks.
+pub const PROTOCOL: u64 = 1;
+
+/// How much of a package is looked at to tell whether it changed.
+const MAX_FILES: usize = 2_000;
+
+/// A plugin package as its author describes it.
+#[derive(Debug, Clone)]
+pub struct Package {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// The folder it is in.
+    pub folder: PathBuf,
+    /// How it is run.
+    pub run: Run,
+    /// What it asks for.
+    pub grants: Grants,
+    /// What it may use up.
+    pub limits: Limits,
+}
+
+/// How a package is run.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Run {
+    /// A Python file, with the SDK that comes with Orlop.
+    Python(PathBuf),
+    /// A JavaScript or TypeScript file, with the SDK that comes with Orlop.
+    Node(PathBuf),
+    /// A program that speaks the protocol, and its arguments.
+    Command(Vec<String>),
+}
+
+/// What a package may use up, and what its failures mean.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Limits {
+    /// Memory of its process.
+    pub memory_mb: Option<u64>,
+    /// The longest answer, where the hook has no shorter limit.
+    pub timeout_ms: Option<u64>,
+    /// Tokens of requests that it sends itself.
+    pub tokens_per_day: Option<u64>,
+    /// `fail`: a failure of any of its hooks fails the operation.
+    pub on_failure: Option<OnFailure>,
+}
+
+/// What a failure of a hook does, where a package says so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnFailure {
+    /// As the hook table says.
+    Skip,
+    /// The operation fails.
+    Fail,
+}
+
+impl Limits {
+    /// The longest answer.
+    pub fn timeout(&self) -> Option<Duration> {
+        self.timeout_ms.map(Duration::from_millis)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    plugin: Identity,
+    run: Option<RunTable>,
+    #[serde(default)]
+    grants: Grants,
+    #[serde(default)]
+    limits: Limits,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Identity {
+    name: String,
+    #[serde(default = "no_version")]
+    version: String,
+    #[serde(default = "newest")]
+    protocol: u64,
+    #[serde(default)]
+    #[allow(dead_code)]
+    description: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RunTable {
+    python: Option<PathBuf>,
+    node: Option<PathBuf>,
+    command: Option<Vec<String>>,
+    wasm: Option<PathBuf>,
+}
+
+fn no_version() -> String {
+    "0.0.0".to_owned()
+}
+
+fn newest() -> u64 {
+    PROTOCOL
+}
+
+impl Package {
+    /// Reads the package at a path: a folder, its manifest, or a single file.
+    pub fn read(path: &Path) -> Result<Self> {
+        let path = path.canonicalize().map_err(|error| {
+            Error::not_found(format!("there is no plugin at {}: {error}", path.display()))
+        })?;
+        if path.is_dir() {
+            return Self::of_folder(&path);
+        }
+        match path.file_name().and_then(|name| name.to_str()) {
+            Some(MANIFEST) => Self::of_folder(path.parent().unwrap_or(&path)),
+            _ => Self::of_file(&path),
+        }
+    }
+
+    fn of_folder(folder: &Path) -> Result<Self> {
+        let manifest = folder.join(MANIFEST);
+        if !manifest.is_file() {
+            let only = ["plugin.py", "plugin.ts", "plugin.mjs", "plugin.js"];
+            let found = only.iter().map(|name| folder.join(name)).find(|path| path.is_file());
+            return match found {
+                Some(file) => Ok(Self { name: name_of(folder)?, ..Self::of_file(&file)? }),
+                None => Err(Error::bad_argument(format!(
+                    "{} is no plugin: it has neither a {MANIFEST} nor a plugin.py or plugin.js",
+                    folder.display()
+                ))),
+            };
+        }
+        let text = std::fs::read_to_string(&manifest).map_err(|error| {
+            Error::unavailable(format!("{} cannot be read: {error}", manifest.display()))
+        })?;
+        Self::parse(&text, folder).map_err(|error| {
+            Error::bad_argument(format!("{}: {}", manifest.display(), error.message()))
+        })
+    }
+
+    /// Reads the text of a manifest in a folder.
+    pub fn parse(text: &str, folder: &Path) -> Result<Self> {
+        let file: File = toml::from_str(text)
+            .map_err(|error| Error::bad_argument(error.to_string().trim_end().to_owned()))?;
+        let File { plugin, run, grants, limits } = file;
+        check_name(&plugin.name)?;
+        if plugin.protocol != PROTOCOL {
+            return Err(Error::bad_argument(format!(
+                "the plugin speaks version {} of the protocol and this Orlop version {PROTOCOL}; get a version of one that fits the other",
+                plugin.protocol
+            )));
+        }
+        let run = run
+            .ok_or_else(|| Error::bad_argument("[run] is missing; say python, node or command"))?;
+        let inside = |file: PathBuf| inside(folder, file);
+        let run = match (run.python, run.node, run.command, run.wasm) {
+            (Some(file), None, None, None) => Run::Python(inside(file)?),
+            (None, Some(file), None, None) => Run::Node(inside(file)?),
+            (None, None, Some(command), None) if !command.is_empty() => Run::Command(command),
+            (None, None, None, Some(_)) => {
+                return Err(Error::bad_argument(
+                    "plugins in WebAssembly cannot be run yet; use python, node or command",
+                ));
+            }
+            _ => {
+                return Err(Error::bad_argument(
+                    "[run] must have exactly one of python, node and command",
+                ));
+            }
+        };
+        let folder = folder.to_owned();
+        Ok(Self { name: plugin.name, version: plugin.version, folder, run, grants, limits })
+    }
+
+    /// A single file: no grants, usual limits.
+    fn of_file(file: &Path) -> Result<Self> {
+        let run = match file.extension().and_then(|end| end.to_str()) {
+            Some("py") => Run::Python(file.to_owned()),
+            Some("js" | "mjs" | "cjs" | "ts" | "mts") => Run::Node(file.to_owned()),
+            _ => {
+                return Err(Error::bad_argument(format!(
+                    "{} is neither Python nor JavaScript nor TypeScript; put a {MANIFEST} beside it that says how to run it",
+                    file.display()
+                )));
+            }
+        };
+        Ok(Self {
+            name: name_of(file)?,
+            version: no_version(),
+            folder: file.parent().unwrap_or(file).to_owned(),
+            run,
+            grants: Grants::default(),
+            limits: Limits::default(),
+        })
+    }
+
+    /// What the package is made of, as one text that changes with any of its files.
+    pub fn fingerprint(&self) -> String {
+        let mut hash = Sha256::new();
+        hash.update(format!("{:?}{:?}{:?}", self.run, self.grants, self.limits));
+        let single = match &self.run {
+            Run::Python(file) | Run::Node(file) if !self.folder.join(MANIFEST).is_file() => {
+                Some(file)
+            }
+            _ => None,
+        };
+        match single {
+            Some(file) => hash_file(&mut hash, file),
+            None => {
+                let mut files = Vec::new();
+                collect(&self.folder, &mut files);
+                files.sort();
+                files.iter().for_each(|file| hash_file(&mut hash, file));
+            }
+        }
+        hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+/// A name as configuration, files and people can use it.
+fn check_name(name: &str) -> Result<()> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    match !name.is_empty() && name.len() <= 64 && name.chars().all(fits) {
+        true => Ok(()),
+        false => Err(Error::bad_argument(format!(
+            "a plugin cannot be called {name:?}; use up to 64 letters, digits, _ and -"
+        ))),
+    }
+}
+
+fn name_of(path: &Path) -> Result<String> {
+    let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
+    let name: String =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    check_name(&name)?;
+    Ok(name)
+}
+
+fn inside(folder: &Path, file: PathBuf) -> Result<PathBuf> {
+    let path = folder.join(&file);
+    match path.is_file() {
+        true => Ok(path),
+        false => {
+            Err(Error::not_found(format!("[run] names {}, which is not there", file.display())))
+        }
+    }
+}
+
+/// The files of a package, without what tools put beside them.
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    for entry in entries {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name.starts_with('.') || matches!(&*name, "node_modules" | "__pycache__" | "target") {
+            continue;
+        }
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => collect(&entry.path(), files),
+            Ok(kind) if kind.is_file() && files.len() < MAX_FILES => files.push(entry.path()),
+            _ => {}
+        }
+    }
+}
+
+/// A file counts by its name, its size and the time of its last change.
+fn hash_file(hash: &mut Sha256, file: &Path) {
+    hash.update(file.as_os_str().as_encoded_bytes());
+    if let Ok(found) = file.metadata() {
+        let modified =
+            found.modified().ok().and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
+        hash.update(format!("{}:{:?}", found.len(), modified));
+    }
+}

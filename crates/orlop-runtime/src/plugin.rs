@@ -1,0 +1,399 @@
+//! A plugin in a process, as the core and the application see it: every hook is a call.
+
+use crate::call::Lent;
+use crate::crossing::{ChunkInput, Crosses, Writer, unmask};
+use crate::description::PluginDescription;
+use crate::lists::Slots;
+use crate::peer::Step;
+use crate::process::Process;
+use futures::stream::{BoxStream, StreamExt};
+use orlop_core::hooks::*;
+use orlop_core::interop::Interop;
+use orlop_core::types::{Change, ToolDescriptor, ToolPart, ToolReport};
+use orlop_core::{
+    ActionDefinition, ActionResult, Config, Context, Error, Manifest, Map, Message, NativeItem,
+    Result, Value,
+};
+use serde::de::DeserializeOwned;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long one chunk may take.
+const CHUNK: Duration = Duration::from_secs(5);
+
+/// A plugin of a package. Cloning is one pointer.
+#[derive(Clone)]
+pub(crate) struct ProcessPlugin(Arc<Inner>);
+
+struct Inner {
+    process: Arc<Process>,
+    described: PluginDescription,
+    manifest: Manifest,
+}
+
+impl ProcessPlugin {
+    pub(crate) fn new(process: &Arc<Process>, described: PluginDescription) -> Self {
+        let mut manifest = described.manifest(process.package());
+        manifest.strict =
+            process.package().limits.on_failure == Some(crate::package::OnFailure::Fail);
+        Self(Arc::new(Inner { process: process.clone(), described, manifest }))
+    }
+
+    fn lend(&self, cx: Option<&Context>) -> Arc<Lent> {
+        Lent::new(&self.0.described.name, self.0.process.grants(), cx)
+    }
+
+    /// Writes a call.
+    fn line(
+        &self,
+        hook: Hook,
+        input: &dyn Crosses,
+        cx: Option<&Context>,
+        lent: &Lent,
+        slots: &mut Slots,
+        id: u64,
+    ) -> Result<Vec<u8>> {
+        let owner = cx.and_then(Context::session).map(|session| session.id().to_owned());
+        let writer = Writer {
+            text: Vec::with_capacity(512),
+            slots,
+            lent,
+            plugin: &self.0.described,
+            package: &self.0.process.package().name,
+            hook,
+            owner: owner.as_deref().unwrap_or_default(),
+        };
+        writer.hook(id, input, cx)
+    }
+
+    /// Asks the process and reads its answer.
+    async fn ask<T: DeserializeOwned + Default>(
+        &self,
+        hook: Hook,
+        input: &dyn Crosses,
+        cx: &Context,
+    ) -> Result<T> {
+        if !self.0.manifest.hooks.contains(hook) {
+            return Ok(T::default());
+        }
+        let peer = self.0.process.peer().await?;
+        let lent = self.lend(Some(cx));
+        let (call, answer) =
+            peer.ask(lent.clone(), |slots, id| self.line(hook, input, Some(cx), &lent, slots, id))?;
+        let ended = match self.0.process.package().limits.timeout() {
+            None => answer.await,
+            Some(limit) => {
+                tokio::time::timeout(limit, answer).await.map_err(|_| no_answer(limit))?
+            }
+        };
+        drop(call);
+        let answer = ended.map_err(|_| Error::plugin("the process ended"))??;
+        read(answer.get(), hook)
+    }
+
+    /// Asks the process for a stream.
+    fn stream<T: Send + 'static>(
+        &self,
+        hook: Hook,
+        input: impl Crosses + 'static,
+        cx: &Context,
+        read: fn(Step) -> Option<Result<T>>,
+    ) -> BoxStream<'static, Result<T>> {
+        let (plugin, cx) = (self.clone(), cx.clone());
+        let begun = async move {
+            let peer = plugin.0.process.peer().await?;
+            let lent = plugin.lend(Some(&cx));
+            let (call, steps, backlog) = peer.stream(lent.clone(), |slots, id| {
+                plugin.line(hook, &input, Some(&cx), &lent, slots, id)
+            })?;
+            let limit = plugin.0.process.package().limits.timeout();
+            let items = futures::stream::unfold(Some((call, steps)), move |held| {
+                let backlog = backlog.clone();
+                async move {
+                    // The call lives as long as somebody takes its parts.
+                    let (call, mut steps) = held?;
+                    let next = match limit {
+                        None => steps.next().await,
+                        Some(limit) => match tokio::time::timeout(limit, steps.next()).await {
+                            Ok(next) => next,
+                            Err(_) => return Some((Some(Err(no_answer(limit))), None)),
+                        },
+                    };
+                    backlog.take();
+                    Some((read(next?), Some((call, steps))))
+                }
+            });
+            let items = items.filter_map(futures::future::ready);
+            Ok::<_, Error>(items)
+        };
+        futures::stream::once(begun)
+            .flat_map(|begun| match begun {
+                Ok(items) => items.boxed(),
+                Err(error) => futures::stream::once(futures::future::ready(Err(error))).boxed(),
+            })
+            .boxed()
+    }
+}
+
+fn no_answer(limit: Duration) -> Error {
+    Error::plugin(format!("no answer within {} ms (limits.timeout_ms)", limit.as_millis()))
+}
+
+/// Reads an answer; `null` is the one that changes nothing.
+fn read<T: DeserializeOwned + Default>(answer: &str, hook: Hook) -> Result<T> {
+    match serde_json::from_str(answer) {
+        Ok(outcome) => Ok(outcome),
+        Err(_) if answer == "null" => Ok(T::default()),
+        Err(error) => Err(Error::plugin(format!(
+            "{} answered what it must not: {error}; expected {}",
+            hook.name(),
+            hook.spec().outcome
+        ))),
+    }
+}
+
+/// The outcome of a hook that has none, whatever was answered.
+#[derive(Default)]
+struct Nothing;
+
+impl<'de> serde::Deserialize<'de> for Nothing {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        serde::de::IgnoredAny::deserialize(deserializer).map(|_| Self)
+    }
+}
+
+macro_rules! asks {
+    ($($name:ident: $hook:ident($input:ty) -> $outcome:ty;)*) => {$(
+        fn $name<'a>(&'a self, input: &'a $input, cx: &'a Context) -> Answer<'a, $outcome> {
+            Answer::later(self.ask(Hook::$hook, input, cx))
+        }
+    )*};
+}
+
+/// Hooks that answer nothing.
+macro_rules! tells {
+    ($($name:ident: $hook:ident($input:ty);)*) => {$(
+        fn $name<'a>(&'a self, input: &'a $input, cx: &'a Context) -> Answer<'a, ()> {
+            Answer::later(async move { self.ask::<Nothing>(Hook::$hook, input, cx).await.map(|_| ()) })
+        }
+    )*};
+}
+
+/// Hooks that may change the state, secrets in which are put back.
+macro_rules! changes {
+    ($($name:ident: $hook:ident($input:ty) -> $outcome:ty, $config:ident;)*) => {$(
+        fn $name<'a>(&'a self, input: &'a $input, cx: &'a Context) -> Answer<'a, $outcome> {
+            Answer::later(async move {
+                let mut outcome: $outcome = self.ask(Hook::$hook, input, cx).await?;
+                unmask(&mut outcome.state, &input.$config.config);
+                Ok(outcome)
+            })
+        }
+    )*};
+}
+
+impl Plugin for ProcessPlugin {
+    fn manifest(&self) -> Manifest {
+        self.0.manifest.clone()
+    }
+
+    fn init<'a>(&'a self, input: &'a InitInput, cx: &'a Context) -> Answer<'a, StateChange> {
+        Answer::later(async move {
+            let mut change: StateChange = self.ask(Hook::Init, input, cx).await?;
+            unmask(&mut change, &input.config);
+            Ok(change)
+        })
+    }
+
+    asks! {
+        get_tags: GetTags(TagsInput) -> Vec<String>;
+        is_enabled: IsEnabled(EnabledInput) -> Option<bool>;
+        get_ui_elements: GetUiElements(UiInput) -> Vec<Value>;
+    }
+}
+
+impl Provider for ProcessPlugin {
+    fn native_format(&self, _: &Config) -> Option<String> {
+        self.0.described.native_format.clone()
+    }
+
+    fn interop(&self) -> Interop {
+        Interop {
+            schema_format: self.0.described.schema_format.clone(),
+            call_format: self.0.described.call_format.clone(),
+            ..Interop::default()
+        }
+    }
+
+    asks! {
+        get_models: GetModels(ConfigInput) -> Vec<Map>;
+        to_native_messages: ProviderToNative(ToNativeInput) -> Vec<NativeItem>;
+        from_native_messages: ProviderFromNative(FromNativeInput) -> Vec<Message>;
+    }
+
+    changes! {
+        initialize_request: ProviderInitializeRequest(RequestInput) -> RequestChange, state;
+        finalize: ProviderFinalize(FinalizeInput) -> FinalizeChange, state;
+    }
+
+    tells! { cancel_request: CancelRequest(CancelInput); }
+
+    fn call_api<'a>(
+        &'a self,
+        input: &'a ModelRequest,
+        cx: &'a Context,
+    ) -> Answer<'a, Option<ModelAnswer>> {
+        Answer::later(async move {
+            let mut answer: Option<ModelAnswer> = self.ask(Hook::CallApi, input, cx).await?;
+            if let Some(answer) = &mut answer {
+                unmask(&mut answer.state, &input.state.config);
+            }
+            Ok(answer)
+        })
+    }
+
+    fn stream_api(
+        &self,
+        input: &ModelRequest,
+        cx: &Context,
+    ) -> Option<BoxStream<'static, Result<Chunk>>> {
+        if !self.0.described.hooks.iter().any(|hook| hook == "stream_api") {
+            return None;
+        }
+        let config = input.state.config.clone();
+        let chunks = self.stream(Hook::StreamApi, input.clone(), cx, |step| match step {
+            Step::Part(part) => Some(read::<Chunk>(part.get(), Hook::StreamApi)),
+            Step::Progress(_) | Step::End(Ok(_)) => None,
+            Step::End(Err(error)) => Some(Err(error)),
+        });
+        let chunks = chunks.map(move |chunk| {
+            chunk.map(|mut chunk| {
+                unmask(&mut chunk.state, &config);
+                chunk
+            })
+        });
+        Some(chunks.boxed())
+    }
+}
+
+impl Extension for ProcessPlugin {
+    fn process_chunk(&self, input: &State, chunk: &mut Chunk) -> Result<()> {
+        let peer = self.0.process.peer_blocking()?;
+        let lent = self.lend(None);
+        let (call, answer) = peer.ask_blocking(lent.clone(), |slots, id| {
+            let state = slots.state_if_new(&self.0.described.name, input).then_some(input);
+            let input = ChunkInput { state, chunk };
+            self.line(Hook::ProcessChunk, &input, None, &lent, slots, id)
+        })?;
+        let answer = answer.recv_timeout(CHUNK).map_err(|_| {
+            Error::plugin(format!("no answer to a chunk within {} s", CHUNK.as_secs()))
+        })?;
+        drop(call);
+        let changed: Option<Chunk> = read(answer?.get(), Hook::ProcessChunk)?;
+        if let Some(mut changed) = changed {
+            unmask(&mut changed.state, &input.config);
+            *chunk = changed;
+        }
+        Ok(())
+    }
+
+    asks! {
+        to_native_messages: ExtensionToNative(ToNativeInput) -> Change<NativeItem>;
+        from_native_messages: ExtensionFromNative(FromNativeInput) -> Change<Message>;
+        get_actions: ExtensionGetActions(ActionsInput) -> Vec<ActionDefinition>;
+        execute_action: ExtensionExecuteAction(ActionInput) -> ActionResult;
+    }
+
+    changes! {
+        initialize_request: ExtensionInitializeRequest(RequestInput) -> RequestChange, state;
+        finalize: ExtensionFinalize(FinalizeInput) -> FinalizeChange, state;
+    }
+}
+
+impl Feature for ProcessPlugin {
+    asks! {
+        to_native_messages: FeatureToNative(ToNativeInput) -> Change<NativeItem>;
+        from_native_messages: FeatureFromNative(FromNativeInput) -> Change<Message>;
+        get_actions: FeatureGetActions(ActionsInput) -> Vec<ActionDefinition>;
+        execute_action: FeatureExecuteAction(ActionInput) -> ActionResult;
+        filter_tools: FilterTools(ToolPolicyInput) -> Option<Vec<ToolDescriptor>>;
+        attachment_parts: AttachmentParts(AttachmentPartsInput) -> Vec<Map>;
+        get_template: GetTemplate(ConfigInput) -> String;
+        get_completions: GetCompletions(CompletionsInput) -> Vec<Value>;
+        apply_completion: ApplyCompletion(ApplyCompletionInput) -> String;
+    }
+
+    changes! {
+        initialize_request: FeatureInitializeRequest(RequestInput) -> RequestChange, state;
+        finalize: FeatureFinalize(FinalizeInput) -> FinalizeChange, state;
+    }
+}
+
+impl Tool for ProcessPlugin {
+    asks! {
+        get_tool_schemas: GetToolSchemas(ToolSchemasInput) -> Vec<Map>;
+        prepare_tools: PrepareTools(PrepareInput) -> Value;
+        execute_tool: ExecuteTool(ToolInput) -> ToolReport;
+        format_tool_result: FormatToolResult(FormatResultInput) -> Option<Value>;
+        to_display_format: ToDisplayFormat(DisplayInput) -> Option<Value>;
+        format_tool_call_preview: FormatToolCallPreview(ToolInput) -> String;
+    }
+
+    fn stream_tool(
+        &self,
+        input: &ToolInput,
+        cx: &Context,
+    ) -> Option<BoxStream<'static, Result<ToolPart>>> {
+        // A tool that only reports at the end may still tell of its progress.
+        let hook = match self.0.described.hooks.iter().any(|hook| hook == "stream_tool") {
+            true => Hook::StreamTool,
+            false => Hook::ExecuteTool,
+        };
+        Some(self.stream(hook, input.clone(), cx, |step| match step {
+            Step::Part(part) => {
+                serde_json::from_str(part.get()).ok().and_then(ToolPart::from_json).map(Ok)
+            }
+            Step::Progress(told) => Some(Ok(ToolPart::Part(told))),
+            Step::End(Ok(report)) if report.get() == "null" => None,
+            Step::End(Ok(report)) => {
+                Some(read::<ToolReport>(report.get(), Hook::ExecuteTool).map(ToolPart::Report))
+            }
+            Step::End(Err(error)) => Some(Err(error)),
+        }))
+    }
+}
+
+impl ApplicationPlugin for ProcessPlugin {
+    fn manifest(&self) -> Manifest {
+        self.0.manifest.clone()
+    }
+
+    asks! {
+        init: ApplicationInit(ApplicationInitInput) -> Value;
+        get_ui_elements: ApplicationGetUiElements(ApplicationUiInput) -> Vec<Value>;
+        get_actions: ApplicationGetActions(ApplicationActionsInput) -> Vec<ActionDefinition>;
+        execute_action: ApplicationExecuteAction(ApplicationActionInput) -> ActionResult;
+    }
+}
+
+impl HostPlugin for ProcessPlugin {
+    fn manifest(&self) -> Manifest {
+        self.0.manifest.clone()
+    }
+
+    asks! {
+        intercept_chat_request: InterceptChatRequest(InterceptInput) -> Option<Interception>;
+        attachment_handler: AttachmentHandler(AttachmentInput) -> String;
+        context_providers: ContextProviders(ContextInput) -> Vec<String>;
+        before_tool_call: BeforeToolCall(ToolCallInfo) -> ToolGate;
+        after_tool_call: AfterToolCall(ToolResultInfo) -> Option<String>;
+    }
+
+    tells! {
+        start: Start(HostInput);
+        stop: Stop(HostInput);
+        on_request_start: OnRequestStart(RequestInfo);
+        on_turn_persisted: OnTurnPersisted(RequestInfo);
+        on_request_end: OnRequestEnd(RequestInfo);
+    }
+}

@@ -1,0 +1,235 @@
+//! The process of a package: started when it is first needed, started again when it died, ended
+//! with the host.
+
+use crate::call::Lent;
+use crate::description::Description;
+use crate::grants::Grants;
+use crate::launch::Launch;
+use crate::package::Package;
+use crate::peer::Peer;
+use orlop_core::{Error, Result};
+use rustix::process::Pid;
+use serde_json::json;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+/// How long a process that was told to stop may go on.
+pub(crate) const GRACE: Duration = Duration::from_secs(2);
+/// How long a process may take to say what it holds.
+const BEGINNING: Duration = Duration::from_secs(10);
+/// Pauses before a process that keeps failing is started again.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// A process that lived so long has not failed at its start.
+const PROVEN: Duration = Duration::from_secs(30);
+/// A pause that is waited for rather than told of.
+const SHORT_PAUSE: Duration = Duration::from_secs(2);
+
+/// The process of a package.
+pub(crate) struct Process {
+    launch: Launch,
+    grants: Arc<Grants>,
+    /// Held while the process is being started.
+    starting: tokio::sync::Mutex<()>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    peer: Option<Arc<Peer>>,
+    since: Option<Instant>,
+    failures: u32,
+    last_end: Option<Instant>,
+    /// Ended for good.
+    closed: bool,
+}
+
+impl Process {
+    pub(crate) fn new(launch: Launch) -> Arc<Self> {
+        let grants = Arc::new(launch.package.grants.clone());
+        let (starting, state) = Default::default();
+        Arc::new(Self { launch, grants, starting, state })
+    }
+
+    pub(crate) fn package(&self) -> &Package {
+        &self.launch.package
+    }
+
+    pub(crate) fn grants(&self) -> &Arc<Grants> {
+        &self.grants
+    }
+
+    /// The connection, if the process runs.
+    pub(crate) fn running(&self) -> Option<Arc<Peer>> {
+        self.state().peer.clone().filter(|peer| peer.is_alive())
+    }
+
+    /// The connection; starts the process if it does not run.
+    pub(crate) async fn peer(self: &Arc<Self>) -> Result<Arc<Peer>> {
+        if let Some(peer) = self.running() {
+            return Ok(peer);
+        }
+        let _starting = self.starting.lock().await;
+        if let Some(peer) = self.running() {
+            return Ok(peer);
+        }
+        let pause = self.pause()?;
+        tokio::time::sleep(pause).await;
+        let process = self.clone();
+        let started = tokio::task::spawn_blocking(move || process.start()).await;
+        started
+            .map_err(|error| Error::internal(format!("a plugin cannot be started: {error}")))?
+            .map(|(peer, _)| peer)
+    }
+
+    /// The same, in place.
+    pub(crate) fn peer_blocking(self: &Arc<Self>) -> Result<Arc<Peer>> {
+        match self.running() {
+            Some(peer) => Ok(peer),
+            None => {
+                std::thread::sleep(self.pause()?);
+                self.start().map(|(peer, _)| peer)
+            }
+        }
+    }
+
+    /// How long to wait before the next start; an error if that is too long to wait for.
+    fn pause(&self) -> Result<Duration> {
+        let state = self.state();
+        let name = &self.package().name;
+        if state.closed {
+            return Err(Error::unavailable(format!("plugin \"{name}\" was ended with the host")));
+        }
+        let (Some(ended), 1..) = (state.last_end, state.failures) else {
+            return Ok(Duration::ZERO);
+        };
+        let pause =
+            FIRST_PAUSE.saturating_mul(1 << (state.failures - 1).min(16)).min(LONGEST_PAUSE);
+        let left = pause.saturating_sub(ended.elapsed());
+        if left > SHORT_PAUSE {
+            return Err(Error::unavailable(format!(
+                "plugin \"{name}\" ended unexpectedly {} times; it is started again in {} s",
+                state.failures,
+                left.as_secs() + 1
+            )));
+        }
+        Ok(left)
+    }
+
+    /// Starts the process and asks what it holds.
+    pub(crate) fn start(self: &Arc<Self>) -> Result<(Arc<Peer>, Description)> {
+        let name = &self.package().name;
+        let process = self.launch.start()?;
+        let leader = process.0.leader();
+        let ended = Arc::downgrade(self);
+        let peer = Arc::new(Peer::new(name, process, move || noticed(&ended))?);
+        let lent = Lent::new(name, &self.grants, None);
+        let introduction = self.launch.introduction();
+        let (call, answer) = peer.ask_blocking(lent, |_, id| {
+            let line =
+                json!({"jsonrpc": "2.0", "id": id, "method": "initialize", "params": introduction});
+            Ok(line.to_string().into_bytes())
+        })?;
+        let described = match answer.recv_timeout(BEGINNING) {
+            Ok(answer) => answer.and_then(|answer| Description::read(answer.get(), name)),
+            Err(_) => Err(Error::plugin(format!(
+                "plugin \"{name}\" did not say what it holds within {} s",
+                BEGINNING.as_secs()
+            ))),
+        };
+        drop(call);
+        match described {
+            Ok(description) => {
+                let mut state = self.state();
+                if state.closed {
+                    peer.end(Error::unavailable(format!(
+                        "plugin \"{name}\" was ended with the host"
+                    )));
+                    return Err(Error::unavailable("the host is being stopped"));
+                }
+                state.peer = Some(peer.clone());
+                state.since = Some(Instant::now());
+                drop(state);
+                if let (Some(limit), Some(leader)) = (self.package().limits.memory_mb, leader) {
+                    watch_memory(Arc::downgrade(&peer), name.clone(), leader, limit);
+                }
+                Ok((peer, description))
+            }
+            Err(error) => {
+                peer.end(error.clone());
+                let mut state = self.state();
+                state.failures += 1;
+                state.last_end = Some(Instant::now());
+                Err(error)
+            }
+        }
+    }
+
+    /// Ends the process: asks it to, waits a little, and then sees to it.
+    pub(crate) async fn stop(&self) {
+        let peer = {
+            let mut state = self.state();
+            state.closed = true;
+            state.peer.take()
+        };
+        let Some(peer) = peer.filter(|peer| peer.is_alive()) else { return };
+        let lent = Lent::new(&self.package().name, &self.grants, None);
+        let asked = peer.ask(lent, |_, id| {
+            Ok(json!({"jsonrpc": "2.0", "id": id, "method": "shutdown"}).to_string().into_bytes())
+        });
+        if let Ok((_call, answer)) = asked {
+            let _ = tokio::time::timeout(GRACE, answer).await;
+        }
+        peer.end(Error::unavailable(format!(
+            "plugin \"{}\" was ended with the host",
+            self.package().name
+        )));
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The process ended, and was not asked to.
+fn noticed(process: &Weak<Process>) {
+    let Some(process) = process.upgrade() else { return };
+    let mut state = process.state();
+    if state.closed || state.peer.take().is_none() {
+        return;
+    }
+    let proven = state.since.is_some_and(|since| since.elapsed() >= PROVEN);
+    state.failures = if proven { 1 } else { state.failures + 1 };
+    state.last_end = Some(Instant::now());
+}
+
+/// Ends a process that takes more memory than it may.
+fn watch_memory(peer: Weak<Peer>, name: String, leader: Pid, limit: u64) {
+    tokio::runtime::Handle::current().spawn(async move {
+        let mut clock = tokio::time::interval(Duration::from_millis(500));
+        loop {
+            clock.tick().await;
+            let Some(peer) = peer.upgrade().filter(|peer| peer.is_alive()) else { return };
+            let Some(used) = resident_mb(leader) else { return };
+            if used > limit {
+                peer.end(Error::plugin(format!(
+                    "plugin \"{name}\" took {used} MB of memory and was ended; its limit is {limit} (limits.memory_mb)"
+                )));
+                return;
+            }
+        }
+    });
+}
+
+#[cfg(target_os = "linux")]
+fn resident_mb(process: Pid) -> Option<u64> {
+    let file = format!("/proc/{}/statm", process.as_raw_nonzero());
+    let text = std::fs::read_to_string(file).ok()?;
+    let pages: u64 = text.split(' ').nth(1)?.parse().ok()?;
+    Some(pages * rustix::param::page_size() as u64 / (1 << 20))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn resident_mb(_: Pid) -> Option<u64> {
+    None
+}

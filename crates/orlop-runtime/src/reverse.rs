@@ -1,0 +1,241 @@
+//! What a plugin may ask of the host while one of its hooks runs: operations of the core, and those
+//! of the application that it was granted.
+
+use crate::call::Lent;
+use orlop_app::store::ListQuery;
+use orlop_app::{Application, Loaded, NewSession, Request, Target, side_request};
+use orlop_core::json_api::Sessions;
+use orlop_core::{ActionCall, Error, Map, Message, Result, Session, Value};
+use serde::Serialize;
+use serde_json::json;
+
+/// Does what the plugin asks for.
+pub(crate) async fn answer(
+    lent: &Lent,
+    method: &str,
+    args: Map,
+    agent: Option<String>,
+) -> Result<Value> {
+    match method.split_once('.') {
+        Some(("core", operation)) => of_core(lent, operation, args, agent).await,
+        Some(("app", operation)) => {
+            if let Err(error) = lent.grants.check_app(operation) {
+                tracing::warn!(target: "orlop::plugin", plugin = lent.plugin, operation, "refused: not granted");
+                return Err(error);
+            }
+            of_app(lent, operation, Args(args)).await
+        }
+        _ => Err(Error::not_found(format!(
+            "the host has no method \"{method}\"; known: core.*, app.*"
+        ))),
+    }
+}
+
+async fn of_core(
+    lent: &Lent,
+    operation: &str,
+    mut args: Map,
+    agent: Option<String>,
+) -> Result<Value> {
+    let cx = lent.context()?;
+    let (core, config) = match agent {
+        None => (cx.core().clone(), cx.config().clone()),
+        Some(agent) => {
+            lent.grants.check_app("update_agent")?;
+            lent.app()?.agent(&agent)?
+        }
+    };
+    // Plugins work with the settings of the call unless they bring some of their own; what was
+    // masked on the way to them is put back.
+    let given = args.shift_remove("config");
+    args.insert("config".to_owned(), crate::secrets::restored(given, &config));
+    let context = side_request(&lent.plugin, cx);
+    core.invoke_with(operation, args, &context, lent).await
+}
+
+async fn of_app(lent: &Lent, operation: &str, mut args: Args) -> Result<Value> {
+    let app = lent.app()?;
+    match operation {
+        "load_session" => match app.load_session(&args.name("session_id")?).await? {
+            Some(loaded) => Ok(given(lent, &loaded)),
+            None => Ok(Value::Null),
+        },
+        "save_session" => Ok(lent.give(&app.save_session(&args.session(lent)?).await?)),
+        "create_session" => {
+            let new = NewSession {
+                agent: args.text("agent_id")?,
+                id: args.text("session_id")?,
+                metadata: args.map("metadata")?,
+            };
+            Ok(given(lent, &app.create_session(new).await?))
+        }
+        "fork_session" => {
+            let id = args.name("session_id")?;
+            let (upto, new) = (args.integer("upto_index")?, args.text("new_session_id")?);
+            Ok(given(lent, &app.fork_session(&id, upto, new.as_deref()).await?))
+        }
+        "delete_session" => {
+            let id = args.name("session_id")?;
+            app.delete_session(&id, args.text("reason")?.as_deref()).await?;
+            Ok(Value::Null)
+        }
+        "list_sessions" => {
+            let query = ListQuery {
+                limit: args.integer("limit")?.and_then(|n| usize::try_from(n).ok()).unwrap_or(0),
+                cursor: args.text("cursor")?,
+                title: args.text("search")?,
+                ..ListQuery::default()
+            };
+            let page = app.list_sessions(&query).await?;
+            Ok(json!({ "sessions": page.sessions, "cursor": page.next }))
+        }
+        "update_agent" => {
+            let agent = args.name("agent_id")?;
+            Ok(given(lent, &app.update_agent(&agent, &args.session(lent)?, false).await?))
+        }
+        "send_request" => send(lent, app, args).await,
+        "publish_event" => json_of(&*app.publish_event(&lent.plugin, args.map("event")?).await?),
+        "acquire_session_lock" => {
+            let lock = app.acquire_session_lock(&args.name("session_id")?).await?;
+            Ok(json!({ "lock": lent.hold_lock(lock) }))
+        }
+        "release_session_lock" => {
+            if let Some(lock) = lent.take_lock(&args.name("lock")?) {
+                lock.release().await;
+            }
+            Ok(Value::Null)
+        }
+        "list_actions" => json_of(&app.list_actions(args.text("session_id")?.as_deref()).await?),
+        "execute_action" => {
+            let call = ActionCall {
+                plugin: args.name("plugin")?,
+                action: args.name("action_id")?,
+                params: args.map("params")?,
+            };
+            let session = args.text("session_id")?;
+            app.execute_action(call, session.as_deref()).await.map(Value::Object)
+        }
+        "get_state" => {
+            let held = match args.text("session_id")? {
+                Some(session) => app.plugin_state(&session, &lent.plugin).await?,
+                None => app.user_state(&lent.plugin).await?,
+            };
+            Ok(held.map(|held| held.value).unwrap_or_default())
+        }
+        "set_state" => set_state(lent, app, args).await,
+        other => Err(Error::not_found(format!("the application has no operation \"{other}\""))),
+    }
+}
+
+async fn set_state(lent: &Lent, app: &Application, mut args: Args) -> Result<Value> {
+    let value = args.take("value").unwrap_or_default();
+    let Some(session) = args.text("session_id")? else {
+        app.change_user_state(&lent.plugin, |held| {
+            held.clone_from(&value);
+            Ok(())
+        })
+        .await?;
+        return Ok(Value::Null);
+    };
+    let held = app.plugin_state(&session, &lent.plugin).await?;
+    let version = held.map_or(0, |held| held.version);
+    let value = Some(value).filter(|value| !value.is_null());
+    if version > 0 || value.is_some() {
+        app.set_plugin_state(&session, &lent.plugin, version, value).await?;
+    }
+    Ok(Value::Null)
+}
+
+/// Sends a request with the whole loop of tools, and gives its events.
+async fn send(lent: &Lent, app: &Application, mut args: Args) -> Result<Value> {
+    let persist = args.flag("persist")?;
+    let session = args.session(lent)?;
+    let session = match args.text("agent_id")? {
+        Some(agent) => app.update_agent(&agent, &session, false).await?.session,
+        None => session,
+    };
+    let message = match args.take("message") {
+        None => None,
+        Some(Value::String(text)) => {
+            Some(Message::from_json(json!({"role": "user", "content": text}))?)
+        }
+        Some(message) => Some(Message::from_json(message)?),
+    };
+    let request = Request {
+        session: match persist {
+            Some(true) => Target::Stored(session.id().to_owned()),
+            _ => Target::Value(Box::new(session)),
+        },
+        message,
+        overrides: args.map("overrides")?,
+        persist,
+        ..Request::default()
+    };
+    let mut handle = app.send_request(request).await?;
+    let mut events = Vec::new();
+    while let Some(event) = handle.next().await {
+        events.push(json_of(&*event)?);
+    }
+    Ok(Value::Array(events))
+}
+
+/// A session with its agent and that agent's settings, as plugins get it.
+fn given(lent: &Lent, loaded: &Loaded) -> Value {
+    json!({
+        "agent_id": loaded.session.agent_id(),
+        "config": crate::secrets::masked(&loaded.config, &[&lent.plugin]),
+        "session": lent.give(&loaded.session),
+    })
+}
+
+fn json_of<T: Serialize + ?Sized>(value: &T) -> Result<Value> {
+    serde_json::to_value(value)
+        .map_err(|error| Error::internal(format!("the result does not serialise: {error}")))
+}
+
+/// Arguments by name. Absent and `null` are the same.
+struct Args(Map);
+
+impl Args {
+    fn take(&mut self, key: &str) -> Option<Value> {
+        self.0.shift_remove(key).filter(|value| !value.is_null())
+    }
+
+    fn text(&mut self, key: &str) -> Result<Option<String>> {
+        match self.take(key) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(_) => Err(Error::wrong_type(format!("{key} must be a string"))),
+        }
+    }
+
+    fn name(&mut self, key: &str) -> Result<String> {
+        let text = self.text(key)?.filter(|text| !text.is_empty());
+        text.ok_or_else(|| Error::bad_argument(format!("{key} must be a non-empty string")))
+    }
+
+    fn integer(&mut self, key: &str) -> Result<Option<i64>> {
+        let wrong = || Error::wrong_type(format!("{key} must be an integer"));
+        self.take(key).map(|value| value.as_i64().ok_or_else(wrong)).transpose()
+    }
+
+    fn flag(&mut self, key: &str) -> Result<Option<bool>> {
+        let wrong = || Error::wrong_type(format!("{key} must be true or false"));
+        self.take(key).map(|value| value.as_bool().ok_or_else(wrong)).transpose()
+    }
+
+    fn map(&mut self, key: &str) -> Result<Map> {
+        match self.take(key) {
+            None => Ok(Map::new()),
+            Some(Value::Object(map)) => Ok(map),
+            Some(_) => Err(Error::wrong_type(format!("{key} must be a mapping"))),
+        }
+    }
+
+    fn session(&mut self, lent: &Lent) -> Result<Session> {
+        match self.take("session") {
+            Some(value @ Value::Object(_)) => lent.take(value),
+            _ => Err(Error::wrong_type("session must be a session")),
+        }
+    }
+}

@@ -1,0 +1,77 @@
+"""Write plugins for Orlop in Python.
+
+The shortest plugin is a function::
+
+    import orlop
+
+    @orlop.tool
+    def add(a: float, b: float) -> float:
+        '''Adds two numbers.'''
+        return a + b
+
+Everything else is a class with a ``name`` and the hooks it needs.
+"""
+
+from __future__ import annotations
+
+import os as _os
+import sys as _sys
+
+__version__ = "0.1.0"
+
+# `python3 -m orlop` looks for modules in the working folder first. Its files belong to somebody
+# else, and one named `json.py` would be in the way.
+if "-m" in _sys.orig_argv and _sys.orig_argv[_sys.orig_argv.index("-m") + 1] == "orlop":
+    if _sys.path and _sys.path[0] in ("", _os.getcwd()):
+        del _sys.path[0]
+
+from .calls import Call, Cancellation, current
+from .errors import Cancelled, Error
+from .functions import tool
+from .lists import History
+from .plugins import history
+from .proxies import App, Core
+from .sessions import Message, Session
+
+
+class ProviderPlugin:
+    """Base of providers. Nobody needs one: methods tell the kind."""
+
+    kind = "provider"
+
+
+class ExtensionPlugin:
+    """Base of extensions."""
+
+    kind = "extension"
+
+
+class FeaturePlugin:
+    """Base of features."""
+
+    kind = "feature"
+
+
+class ToolPlugin:
+    """Base of tools."""
+
+    kind = "tool"
+
+
+class ApplicationPlugin:
+    """Base of application plugins."""
+
+    kind = "application"
+
+
+class HostPlugin:
+    """Base of host plugins."""
+
+    kind = "host"
+
+
+__all__ = [
+    "App", "ApplicationPlugin", "Call", "Cancellation", "Cancelled", "Core", "Error", "ExtensionPlugin",
+    "FeaturePlugin", "History", "HostPlugin", "Message", "ProviderPlugin", "Session", "ToolPlugin",
+    "current", "history", "tool",
+]  # fmt: skip
