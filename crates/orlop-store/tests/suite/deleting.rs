@@ -4,7 +4,8 @@ use crate::place::{Place, on_every_store};
 use crate::steps::*;
 use orlop_app::Scope;
 use orlop_app::store::{
-    AssetRecord, CallsWrite, ChangeNote, Commit, EventQuery, Lease, SearchQuery, SessionWrite, Store, TurnWrite,
+    AssetRecord, CallsWrite, ChangeNote, Commit, EventQuery, Lease, SearchQuery, SessionWrite,
+    Store, TurnWrite,
 };
 use serde_json::json;
 
