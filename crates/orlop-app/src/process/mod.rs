@@ -8,7 +8,7 @@ use relatives::Relatives;
 use rustix::process::{Pid, Signal};
 use std::process::{ExitStatus, Output, Stdio};
 use tokio::net::unix::pipe::Receiver;
-use tokio::process::{Child, Command};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
 /// A process in a group of its own. Dropping it before it has ended kills the whole group, so a
 /// tool that holds one stops with its request, however many processes it has started. On Linux
@@ -20,11 +20,34 @@ pub struct ProcessGroup {
     relatives: Option<Relatives>,
 }
 
+/// What a process reads and prints.
+pub struct Pipes {
+    /// What it reads.
+    pub input: ChildStdin,
+    /// What it prints.
+    pub output: ChildStdout,
+    /// What it prints of errors.
+    pub errors: ChildStderr,
+}
+
 impl ProcessGroup {
     /// Starts a command with nothing on its input and its output kept, in the given environment.
     pub fn spawn(mut command: Command, env: &Vars) -> Result<Self> {
-        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         Self::start(command, env)
+    }
+
+    /// Starts a command that is talked to, in the given environment.
+    pub fn spawn_talking(mut command: Command, env: &Vars) -> Result<(Self, Pipes)> {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut group = Self::start(command, env)?;
+        let child = group.child.as_mut();
+        let pipes = child.and_then(|child| {
+            let (input, output) = (child.stdin.take()?, child.stdout.take()?);
+            Some(Pipes { input, output, errors: child.stderr.take()? })
+        });
+        let pipes = pipes.ok_or_else(|| Error::internal("the process has no pipes"))?;
+        Ok((group, pipes))
     }
 
     /// Starts a command with nothing on its input, in the given environment. What it prints, errors
@@ -35,6 +58,7 @@ impl ProcessGroup {
             Error::unavailable(format!("no pipe can be made: {error}; close other programs"))
         };
         let (reader, writer) = std::io::pipe().map_err(no_pipe)?;
+        command.stdin(Stdio::null());
         command.stdout(writer.try_clone().map_err(no_pipe)?).stderr(writer);
         let reader = Receiver::from_owned_fd(reader.into()).map_err(no_pipe)?;
         Ok((Self::start(command, env)?, reader))
@@ -48,7 +72,6 @@ impl ProcessGroup {
             .envs(env)
             .env(relatives::mark(&id), "1")
             .process_group(0)
-            .stdin(Stdio::null())
             .kill_on_drop(true);
         let child = command.spawn().map_err(|error| {
             Error::unavailable(format!(

@@ -397,6 +397,10 @@ hook_table! {
         {
             /// Interop formats the tool knows.
             fn interop(&self) -> Interop { Interop::default() }
+
+            /// Another number than before when the plugin's tools have changed: from then on they
+            /// are asked for again. Called often: it must not wait.
+            fn tools_version(&self) -> u64 { 0 }
         }
         /// The tools of the plugin: name, description and a JSON Schema of the parameters.
         GetToolSchemas: answer required get_tool_schemas(ToolSchemasInput) -> Vec<Map>,
