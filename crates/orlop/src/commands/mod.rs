@@ -5,6 +5,7 @@ mod agent;
 mod config;
 mod doctor;
 mod login;
+mod mcp;
 mod model;
 mod question;
 mod run;
@@ -43,6 +44,7 @@ pub(crate) async fn dispatch(cli: Cli, plugins: Plugins) -> Result<ExitCode, Fai
         Command::Model(Model::Pull(pull)) => model::run(&find(false)?, pull).await,
         Command::Login { name } => login::log_in(find(true)?, name).await,
         Command::Logout { name } => login::log_out(find(true)?, name).await,
+        Command::Mcp(command) => mcp::run(&find(true)?, command).await,
         Command::Action(command) => action::run(find(true)?, command).await,
         Command::Trace { request_id, json } => trace::run(find(true)?, request_id, json).await,
     }
