@@ -6,6 +6,7 @@
 mod bench;
 mod coverage;
 mod licences;
+mod mcp;
 mod model;
 mod process;
 mod schemas;

@@ -9,7 +9,7 @@ mod tally;
 
 use std::{process::ExitCode, time::Instant};
 
-use crate::{coverage, licences, model, process, schemas, workspace::Workspace};
+use crate::{coverage, licences, mcp, model, process, schemas, workspace::Workspace};
 use skips::Skips;
 use tally::Tally;
 
@@ -75,6 +75,9 @@ fn tests(workspace: &Workspace, tally: &mut Tally) -> Result<(), String> {
         if let Some(python) = model::reference(workspace) {
             tests.env(model::LLAMA_CPP, python);
         }
+    }
+    if let Some(servers) = mcp::ensure(workspace) {
+        tests.env(mcp::VARIABLE, servers);
     }
     let result = process::stream(&mut tests, |line| tally.read_line(line));
     let lines = skips.lines()?;

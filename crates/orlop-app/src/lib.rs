@@ -41,7 +41,7 @@ pub use events::Follow;
 pub use host::{Chat, ChatRequest, HookFailure, Host};
 pub use lock::{SessionLock, Wait};
 pub use plugins::Plugins;
-pub use process::ProcessGroup;
+pub use process::{Pipes, ProcessGroup};
 pub use scope::{MAX_ID, Scope, check_id};
 pub use sessions::{NewSession, Summaries, Summary};
 pub use time::{now, rfc3339};

@@ -147,3 +147,18 @@ async fn output_and_errors_come_in_the_order_they_were_printed() {
     assert_eq!(String::from_utf8(text).unwrap(), "a\nb\nc\n");
     assert_eq!(group.kill(), 0);
 }
+
+#[tokio::test]
+async fn a_process_can_be_talked_to() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let mut command = tokio::process::Command::new("sh");
+    command.arg("-c").arg("read line; echo \"heard $line\"; echo why >&2");
+    let env = Vars::from([("PATH".to_owned(), std::env::var("PATH").unwrap())]);
+    let (mut group, mut pipes) = ProcessGroup::spawn_talking(command, &env).unwrap();
+    pipes.input.write_all(b"this\n").await.unwrap();
+    let (mut printed, mut errors) = (String::new(), String::new());
+    pipes.output.read_to_string(&mut printed).await.unwrap();
+    pipes.errors.read_to_string(&mut errors).await.unwrap();
+    assert_eq!((&*printed, &*errors), ("heard this\n", "why\n"));
+    assert!(group.wait().await.unwrap().success());
+}

@@ -2,9 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use orlop_core::hooks::{EnabledInput, RequestChange};
+use orlop_core::hooks::{EnabledInput, RequestChange, ToolInput, ToolSchemasInput};
 use orlop_core::interop::{CallFormat, Interop};
-use orlop_core::types::InspectedCall;
+use orlop_core::types::{InspectedCall, ToolReport};
 use orlop_core::*;
 use orlop_testkit::scripted::{
     Log, ScriptedExtension, ScriptedFeature, ScriptedProvider, ScriptedReply, ScriptedTool, config,
@@ -475,6 +475,43 @@ async fn every_registration_resets_the_caches() {
     core.register_provider(Arc::new(ScriptedProvider::new("later")), vec![]).unwrap();
     assert_eq!(core.plugins_for(&later).await.unwrap().providers, ["later"]);
     assert!(core.plugins_for(&Config::empty()).await.is_err(), "no longer the only one");
+}
+
+/// Offers as many tools as its version says.
+struct Growing(Arc<std::sync::atomic::AtomicU64>);
+
+impl Plugin for Growing {
+    fn manifest(&self) -> Manifest {
+        Manifest::new("growing", "1.0.0").without_models()
+    }
+}
+
+impl Tool for Growing {
+    fn tools_version(&self) -> u64 {
+        self.0.load(std::sync::atomic::Ordering::Relaxed)
+    }
+    fn get_tool_schemas<'a>(
+        &'a self,
+        _: &'a ToolSchemasInput,
+        _: &'a Context,
+    ) -> Answer<'a, Vec<Map>> {
+        let schema = |number: u64| json!({"name": format!("t{number}")}).as_object().cloned();
+        Answer::ok((0..self.tools_version()).filter_map(schema).collect())
+    }
+    fn execute_tool<'a>(&'a self, _: &'a ToolInput, _: &'a Context) -> Answer<'a, ToolReport> {
+        Answer::ok(ToolReport::ok("done"))
+    }
+}
+
+#[tokio::test] // D-20
+async fn tools_that_have_changed_are_asked_for_again() {
+    let version = Arc::new(std::sync::atomic::AtomicU64::new(1));
+    let mut core = core_with(&ScriptedProvider::default()).unwrap();
+    core.register_tool(Arc::new(Growing(version.clone()))).unwrap();
+    let offered = async || core.tool_schemas(&Config::empty()).await.unwrap().len();
+    assert_eq!(offered().await, 1);
+    version.store(3, std::sync::atomic::Ordering::Relaxed);
+    assert_eq!(offered().await, 3);
 }
 
 #[test] // D-21

@@ -103,7 +103,7 @@ impl Launch {
             }
         };
         command.current_dir(&self.package.folder);
-        ProcessGroup::spawn_talking(command, &vars)
+        ProcessGroup::spawn_with_pipes(command, &vars)
     }
 
     /// A virtual environment in the package, else the Python of the machine.

@@ -46,6 +46,9 @@ pub(crate) enum Command {
     /// The models a provider offers, and bringing them here.
     #[command(subcommand)]
     Model(Model),
+    /// The MCP servers of the configuration: list, test, log in.
+    #[command(subcommand)]
+    Mcp(Mcp),
     /// What plugins offer to do: list and run.
     #[command(subcommand)]
     Action(Action),
@@ -408,6 +411,34 @@ pub(crate) enum PullFor {
     Local,
     /// A server of Ollama, which brings it itself.
     Ollama,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Mcp {
+    /// The servers there are and what is known of them. Starts none.
+    List {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Start a server and show what it offers.
+    Test {
+        /// The server.
+        name: String,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Log in to a server in the browser.
+    Login {
+        /// The server.
+        name: String,
+    },
+    /// Remove the login to a server.
+    Logout {
+        /// The server.
+        name: String,
+    },
 }
 
 #[derive(Debug, Subcommand)]

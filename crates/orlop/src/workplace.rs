@@ -5,6 +5,7 @@ use orlop_app::assets::{AssetFiles, AssetLimits};
 use orlop_app::config::{AppConfig, Locations, RuntimeEnv};
 use orlop_app::{Application, Host, Plugins};
 use orlop_core::Error;
+use orlop_mcp::McpServers;
 use orlop_runtime::{LeftOut, Runtime};
 use std::path::PathBuf;
 
@@ -26,6 +27,8 @@ pub(crate) struct Workplace {
     pub(crate) locations: Locations,
     pub(crate) config: AppConfig,
     pub(crate) plugins: Plugins,
+    /// The MCP servers, which are among the plugins.
+    pub(crate) mcp: McpServers,
     /// What to tell about a configuration that nobody wrote.
     pub(crate) notice: Option<String>,
     /// Packages that could not be used.
@@ -57,7 +60,9 @@ impl Workplace {
         let providers = plugins.provider_names();
         let providers: Vec<&str> = providers.iter().map(String::as_str).collect();
         let (config, notice) = config.or_default_agent(&providers);
-        Ok(Self { locations, config, plugins, notice, left_out, runtime })
+        let mcp = McpServers::of(&config);
+        let plugins = mcp.register(plugins);
+        Ok(Self { locations, config, plugins, mcp, notice, left_out, runtime })
     }
 
     /// Reads the configuration as [`find`](Self::find) does, and tells if a part of it is not used.

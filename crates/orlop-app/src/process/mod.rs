@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal};
 use std::io::{PipeReader, PipeWriter};
 use std::process::{ExitStatus, Output, Stdio};
 use tokio::net::unix::pipe::Receiver;
-use tokio::process::{Child, Command};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
 /// A process in a group of its own. Dropping it before it has ended kills the whole group, so a
 /// tool that holds one stops with its request, however many processes it has started. On Linux
@@ -21,11 +21,34 @@ pub struct ProcessGroup {
     relatives: Option<Relatives>,
 }
 
+/// What a process reads and prints.
+pub struct Pipes {
+    /// What it reads.
+    pub input: ChildStdin,
+    /// What it prints.
+    pub output: ChildStdout,
+    /// What it prints of errors.
+    pub errors: ChildStderr,
+}
+
 impl ProcessGroup {
     /// Starts a command with nothing on its input and its output kept, in the given environment.
     pub fn spawn(mut command: Command, env: &Vars) -> Result<Self> {
-        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         Self::start(command, env)
+    }
+
+    /// Starts a command that is talked to, in the given environment.
+    pub fn spawn_talking(mut command: Command, env: &Vars) -> Result<(Self, Pipes)> {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut group = Self::start(command, env)?;
+        let child = group.child.as_mut();
+        let pipes = child.and_then(|child| {
+            let (input, output) = (child.stdin.take()?, child.stdout.take()?);
+            Some(Pipes { input, output, errors: child.stderr.take()? })
+        });
+        let pipes = pipes.ok_or_else(|| Error::internal("the process has no pipes"))?;
+        Ok((group, pipes))
     }
 
     /// Starts a command with nothing on its input, in the given environment. What it prints, errors
@@ -33,6 +56,7 @@ impl ProcessGroup {
     /// nobody holds it any more, which may be later than the process.
     pub fn spawn_printing(mut command: Command, env: &Vars) -> Result<(Self, Receiver)> {
         let (reader, writer) = std::io::pipe().map_err(no_pipe)?;
+        command.stdin(Stdio::null());
         command.stdout(writer.try_clone().map_err(no_pipe)?).stderr(writer);
         let reader = Receiver::from_owned_fd(reader.into()).map_err(no_pipe)?;
         Ok((Self::start(command, env)?, reader))
@@ -40,7 +64,7 @@ impl ProcessGroup {
 
     /// Starts a command to talk to: its input, its output and its errors are pipes of their own, for
     /// threads that wait on them.
-    pub fn spawn_talking(
+    pub fn spawn_with_pipes(
         mut command: Command,
         env: &Vars,
     ) -> Result<(Self, PipeWriter, PipeReader, PipeReader)> {
@@ -48,15 +72,10 @@ impl ProcessGroup {
         let (from, output) = std::io::pipe().map_err(no_pipe)?;
         let (told, errors) = std::io::pipe().map_err(no_pipe)?;
         command.stdin(input).stdout(output).stderr(errors);
-        Ok((Self::launch(command, env)?, to, from, told))
+        Ok((Self::start(command, env)?, to, from, told))
     }
 
     fn start(mut command: Command, env: &Vars) -> Result<Self> {
-        command.stdin(Stdio::null());
-        Self::launch(command, env)
-    }
-
-    fn launch(mut command: Command, env: &Vars) -> Result<Self> {
         let program = command.as_std().get_program().to_string_lossy().into_owned();
         let id = uuid::Uuid::new_v4().simple().to_string();
         command

@@ -397,6 +397,11 @@ hook_table! {
         {
             /// Interop formats the tool knows.
             fn interop(&self) -> Interop { Interop::default() }
+
+            /// Another number than before when the plugin's tools have changed. What was resolved
+            /// with the old number is resolved anew then, `init` of all plugins included. Called
+            /// often: it must not wait.
+            fn tools_version(&self) -> u64 { 0 }
         }
         /// The tools of the plugin: name, description and a JSON Schema of the parameters.
         GetToolSchemas: answer required get_tool_schemas(ToolSchemasInput) -> Vec<Map>,

@@ -51,6 +51,19 @@ pub(crate) struct Resolution {
 pub(crate) struct PreparedTool {
     pub(crate) tool: Arc<Registered<dyn Tool>>,
     pub(crate) prepared: Arc<Value>,
+    /// What the plugin called its tools when it was asked for them.
+    version: u64,
+}
+
+impl PreparedTool {
+    fn is_current(&self) -> bool {
+        version_of(&self.tool) == self.version
+    }
+}
+
+/// The version of a plugin's tools. One that cannot say it changes nothing.
+fn version_of(tool: &Registered<dyn Tool>) -> u64 {
+    catch_unwind(AssertUnwindSafe(|| tool.plugin.tools_version())).unwrap_or(0)
 }
 
 impl Resolution {
@@ -147,6 +160,7 @@ impl Core {
     /// Resolves `config`, or remembers having done so.
     pub(crate) async fn resolve(&self, config: &Config) -> Result<Arc<Resolution>> {
         if let Some(known) = self.caches.get(config.fingerprint())
+            && known.tools.iter().all(PreparedTool::is_current)
             && !self.models_are_back(&known, config).await
         {
             return Ok(known);
@@ -312,6 +326,8 @@ impl Core {
     ) -> Result<(Vec<PreparedTool>, Vec<ToolDescriptor>)> {
         let (mut prepared, mut catalogue) = (Vec::new(), Vec::new());
         for tool in tools {
+            // Before they are asked for: a change meanwhile must not be missed.
+            let version = version_of(&tool);
             let ask = ToolSchemasInput { config: config.clone(), state: state.clone() };
             let schemas = self
                 .runner
@@ -324,7 +340,7 @@ impl Core {
             let ask = PrepareInput { config: config.clone(), state: state.clone(), schemas };
             let data =
                 self.runner.call(&tool, Hook::PrepareTools, |p| p.prepare_tools(&ask, cx)).await?;
-            prepared.push(PreparedTool { tool, prepared: Arc::new(data) });
+            prepared.push(PreparedTool { tool, prepared: Arc::new(data), version });
         }
         Ok((prepared, catalogue))
     }

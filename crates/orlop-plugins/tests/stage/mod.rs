@@ -124,7 +124,8 @@ impl Stage {
         std::fs::read_to_string(self.work().join(path)).unwrap()
     }
 
-    pub async fn try_start(&self) -> Result<Application> {
+    /// The configuration as it is now.
+    pub fn config(&self) -> Result<AppConfig> {
         let mut vars = self.vars.clone();
         vars.insert("WORKING_DIR".to_owned(), self.work().display().to_string());
         vars.insert("CONFIG_DIR".to_owned(), self.home().display().to_string());
@@ -135,7 +136,11 @@ impl Stage {
             "default_agent = \"default\"\n[agents.default]\nprovider = \"scripted\"\nmodel = \"m\"\n{}\n{}",
             self.settings, self.more
         );
-        let config = AppConfig::from_text(&self.home().join("orlop.toml"), &text, env)?;
+        Ok(AppConfig::from_text(&self.home().join("orlop.toml"), &text, env)?)
+    }
+
+    pub async fn try_start(&self) -> Result<Application> {
+        let config = self.config()?;
         let assets = AssetFiles::new(self.home().join("assets"), Default::default());
         let builder = Application::builder(config, self.store.clone());
         builder.plugins(self.plugins.clone()).assets(assets).start().await

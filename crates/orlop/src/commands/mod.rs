@@ -5,6 +5,7 @@ mod agent;
 mod config;
 mod doctor;
 mod login;
+mod mcp;
 mod model;
 mod plugin;
 mod question;
@@ -56,6 +57,7 @@ pub(crate) async fn dispatch(cli: Cli, plugins: Plugins) -> Result<ExitCode, Fai
         Command::Plugin(command) => plugin::run(ready(false)?, command).await,
         Command::Login { name } => login::log_in(ready(true)?, name).await,
         Command::Logout { name } => login::log_out(ready(true)?, name).await,
+        Command::Mcp(command) => mcp::run(&ready(true)?, command).await,
         Command::Action(command) => action::run(ready(true)?, command).await,
         Command::Trace { request_id, json } => trace::run(ready(true)?, request_id, json).await,
     }

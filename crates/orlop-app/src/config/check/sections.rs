@@ -65,6 +65,12 @@ impl Check<'_> {
                 Problem::new(ProblemKind::BadValue, node.key_origin.clone(), &path, message)
                     .remedy(remedy)
             };
+            // A server is a tool plugin itself.
+            let of_name = self.schema.tool_names().unwrap_or_default().iter();
+            if of_name.filter(|held| *held == name).count() > 1 {
+                let message = "has the name of a tool plugin";
+                self.problems.push(problem(message, "give the server another one"));
+            }
             match (table.get("command"), table.get("url")) {
                 (Some(_), Some(_)) => {
                     self.problems.push(problem("has both command and url", "keep one of them"));

@@ -1,0 +1,121 @@
+//! MCP servers as plugins. Each server of `[mcp_servers]` is a tool plugin of its name; their prompts
+//! are commands, their resources can be mentioned.
+//!
+//! A server starts when it is first needed. What it offers is kept on disk, so that nobody waits for
+//! a server that was there before; see [`McpServers`].
+
+mod cache;
+mod call;
+mod catalogue;
+mod connection;
+mod handler;
+mod http;
+mod input;
+mod login;
+mod names;
+mod prompts;
+mod report;
+mod resources;
+mod server;
+mod status;
+mod stdio;
+mod tool;
+mod words;
+
+pub use server::Limits;
+pub use status::{ServerStatus, ToolStatus};
+
+use input::Input;
+use orlop_app::Plugins;
+use orlop_app::config::{AppConfig, McpTransport};
+use orlop_core::types::nearest::hint;
+use orlop_core::{Error, Result};
+use server::Server;
+use std::sync::Arc;
+use tool::ServerTools;
+
+/// The servers of a configuration. Cloning shares them, and with them what runs. They end when the
+/// last clone is dropped, plugins included.
+#[derive(Clone, Default)]
+pub struct McpServers(Arc<Vec<Arc<Server>>>);
+
+impl McpServers {
+    /// The servers that a configuration enables. Nothing is started, and a server whose settings
+    /// cannot be used leaves the others alone.
+    pub fn of(config: &AppConfig) -> Self {
+        Self::with_limits(config, Limits::default())
+    }
+
+    /// The same, with other limits.
+    pub fn with_limits(config: &AppConfig, limits: Limits) -> Self {
+        let names = config.mcp_server_names().into_iter();
+        let server = |name: &str| {
+            Arc::new(Server::new(name, config.mcp_server(name), config.env(), limits.clone()))
+        };
+        Self(Arc::new(names.map(server).collect()))
+    }
+
+    /// `plugins` and those of the servers. A check of the configuration against them finds servers
+    /// that have the name of another tool plugin.
+    pub fn register(&self, plugins: Plugins) -> Plugins {
+        let add = |plugins: Plugins, server: &Arc<Server>| {
+            plugins.tool(Arc::new(ServerTools(server.clone())))
+        };
+        let plugins = self.0.iter().fold(plugins, add);
+        if self.0.is_empty() {
+            return plugins;
+        }
+        let input = Arc::new(Input::new(self.clone()));
+        plugins.feature(input.clone()).host(input)
+    }
+
+    /// What is known of all servers. Nothing is started.
+    pub fn list(&self) -> Vec<ServerStatus> {
+        self.0.iter().map(|server| ServerStatus::of(server)).collect()
+    }
+
+    /// Starts a server, has it say anew what it offers, and gives that.
+    pub async fn test(&self, name: &str) -> Result<ServerStatus> {
+        let server = self.find(name)?;
+        server.settings()?;
+        server.connect().await?;
+        Ok(ServerStatus::of(server))
+    }
+
+    /// Logs in to a server in the browser: `show` is given the address that a person opens. Ends
+    /// when they have come back.
+    pub async fn log_in(&self, name: &str, show: impl FnOnce(&str)) -> Result<()> {
+        let server = self.find(name)?;
+        let McpTransport::Http { url, .. } = &server.settings()?.transport else {
+            return Err(server
+                .failure("is a command, to which nobody logs in; set what it needs under env"));
+        };
+        let credentials = server.credentials();
+        let credentials =
+            credentials.ok_or_else(|| Error::bad_state("there is no place for logins"))?;
+        login::log_in(name, url, credentials, show).await
+    }
+
+    /// Forgets the login to a server. Says whether there was one.
+    pub fn log_out(&self, name: &str) -> Result<bool> {
+        match self.find(name)?.credentials() {
+            Some(credentials) => credentials.remove(&login::name_of(name)),
+            None => Ok(false),
+        }
+    }
+
+    fn find(&self, name: &str) -> Result<&Arc<Server>> {
+        self.0.iter().find(|server| server.name() == name).ok_or_else(|| {
+            let hint = match self.0.is_empty() {
+                true => "add it to [mcp_servers]".to_owned(),
+                false => hint(name, self.0.iter().map(|server| server.name())),
+            };
+            Error::not_found(format!("there is no MCP server \"{name}\"; {hint}"))
+        })
+    }
+
+    /// Ends all servers that run.
+    pub async fn stop(&self) {
+        futures::future::join_all(self.0.iter().map(|server| server.stop())).await;
+    }
+}

@@ -1,0 +1,200 @@
+//! A server that runs here, as a process with everything it starts: talked to over its standard
+//! input and output, and ended with its owner.
+
+use crate::words;
+use orlop_app::ProcessGroup;
+use orlop_app::config::Vars;
+use orlop_core::Result;
+use std::collections::VecDeque;
+use std::path::Path;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader, ReadBuf};
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
+
+/// What every server gets of Orlop's environment; everything else has to be named.
+const INHERITED: [&str; 11] = [
+    "HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ",
+    "USER",
+];
+/// How many bytes that are no messages a server may print between two messages.
+const MAX_NOISE: usize = 1 << 20;
+/// How much of what it prints of errors is kept.
+const MAX_LAST_WORDS: usize = 400;
+/// How long a server has to end by itself, then to end when it is asked to.
+const END: Duration = Duration::from_secs(2);
+
+/// A running server.
+pub(crate) struct Process {
+    group: tokio::sync::Mutex<ProcessGroup>,
+    last_words: Arc<LastWords>,
+    noisy: Arc<AtomicBool>,
+}
+
+/// How to start a server.
+pub(crate) struct Start<'a> {
+    pub(crate) command: &'a [String],
+    pub(crate) env: &'a Vars,
+    pub(crate) folder: &'a Path,
+    /// The environment of Orlop.
+    pub(crate) own_env: &'a Vars,
+}
+
+impl Process {
+    pub(crate) fn start(start: &Start<'_>) -> Result<(Self, Output, ChildStdin)> {
+        let (program, arguments) =
+            start.command.split_first().map_or(("", &[][..]), |(a, b)| (a, b));
+        let is_relative = program.contains('/') && Path::new(program).is_relative();
+        let program = match is_relative {
+            true => start.folder.join(program).into_os_string(),
+            false => program.into(),
+        };
+        let mut command = Command::new(program);
+        command.args(arguments).current_dir(start.folder);
+        let (group, pipes) = ProcessGroup::spawn_talking(command, &environment(start))?;
+        let last_words = Arc::new(LastWords::default());
+        tokio::spawn(last_words.clone().read(pipes.errors));
+        let noisy = Arc::new(AtomicBool::new(false));
+        let output = Output { inner: pipes.output, noise: Noise::default(), noisy: noisy.clone() };
+        Ok((Self { group: tokio::sync::Mutex::new(group), last_words, noisy }, output, pipes.input))
+    }
+
+    /// What is known of its end, once the connection is lost.
+    pub(crate) async fn ending(&self) -> String {
+        if self.noisy.load(Ordering::Relaxed) {
+            return "it prints what is no message of the protocol".to_owned();
+        }
+        let mut group = self.group.lock().await;
+        let ended = tokio::time::timeout(Duration::from_millis(500), group.wait()).await;
+        let how = match ended {
+            Ok(Ok(status)) => format!("it ended ({status})"),
+            _ => "it closed the connection".to_owned(),
+        };
+        match self.last_words.get() {
+            Some(words) => format!("{how}: {words}"),
+            None => how,
+        }
+    }
+
+    /// Waits for its end, its input being closed; what does not end is ended.
+    pub(crate) async fn end(&self) {
+        let mut group = self.group.lock().await;
+        if tokio::time::timeout(END, group.wait()).await.is_err() {
+            group.terminate();
+            let _ = tokio::time::timeout(END, group.wait()).await;
+        }
+        group.kill();
+    }
+}
+
+/// The little that programs need to run, and what the configuration names.
+fn environment(start: &Start<'_>) -> Vars {
+    let inherited = INHERITED.iter().filter_map(|name| start.own_env.get_key_value(*name));
+    let mut env: Vars = inherited.map(|(name, value)| (name.clone(), value.clone())).collect();
+    env.extend(start.env.clone());
+    env
+}
+
+/// The end of what a server prints of errors.
+#[derive(Default)]
+struct LastWords(Mutex<VecDeque<String>>);
+
+impl LastWords {
+    async fn read(self: Arc<Self>, errors: ChildStderr) {
+        let mut errors = BufReader::new(errors);
+        let mut line = Vec::new();
+        loop {
+            // A line without an end must not fill the memory.
+            let mut part = tokio::io::AsyncReadExt::take(&mut errors, 64 * 1024);
+            line.clear();
+            match part.read_until(b'\n', &mut line).await {
+                Ok(0) | Err(_) => return,
+                Ok(_) => {}
+            }
+            let text = words::line(&String::from_utf8_lossy(&line), MAX_LAST_WORDS);
+            if text.is_empty() {
+                continue;
+            }
+            tracing::debug!(target: "orlop::mcp", text, "a server prints");
+            let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.push_back(text);
+            if kept.len() > 3 {
+                kept.pop_front();
+            }
+        }
+    }
+
+    fn get(&self) -> Option<String> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let all: Vec<&str> = kept.iter().map(String::as_str).collect();
+        (!all.is_empty()).then(|| words::line(&all.join(" | "), MAX_LAST_WORDS))
+    }
+}
+
+/// What a server prints. It ends if there is too much between two messages.
+pub(crate) struct Output {
+    inner: ChildStdout,
+    noise: Noise,
+    noisy: Arc<AtomicBool>,
+}
+
+impl AsyncRead for Output {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.inner).poll_read(cx, buffer);
+        if let (Poll::Ready(Ok(())), Some(new)) = (&read, buffer.filled().get(before..))
+            && self.noise.is_too_much(new)
+        {
+            self.noisy.store(true, Ordering::Relaxed);
+            buffer.set_filled(before);
+        }
+        read
+    }
+}
+
+/// Counts what is printed on lines that do not begin as messages do.
+#[derive(Default)]
+struct Noise {
+    bytes: usize,
+    in_line: bool,
+    in_message: bool,
+}
+
+impl Noise {
+    fn is_too_much(&mut self, printed: &[u8]) -> bool {
+        for byte in printed {
+            match byte {
+                b'\n' => self.in_line = false,
+                b' ' | b'\t' | b'\r' if !self.in_line => {}
+                _ if self.in_line => {}
+                first => {
+                    self.in_line = true;
+                    self.in_message = matches!(first, b'{' | b'[');
+                }
+            }
+            self.bytes = if self.in_line && self.in_message { 0 } else { self.bytes + 1 };
+        }
+        self.bytes > MAX_NOISE
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn noise_between_messages_is_bounded() {
+        let mut noise = Noise::default();
+        assert!(!noise.is_too_much(b"starting\n{\"a\": \"b\"}\nlog\n"));
+        assert_eq!(noise.bytes, "\nlog\n".len());
+        assert!(!noise.is_too_much(&vec![b'x'; MAX_NOISE / 2]));
+        assert!(noise.is_too_much(&vec![b'x'; MAX_NOISE]));
+    }
+}
