@@ -7,7 +7,8 @@ mod postgres;
 mod skips;
 mod tally;
 
-use std::{process::ExitCode, time::Instant};
+use std::process::{Command, ExitCode};
+use std::time::Instant;
 
 use crate::{coverage, licences, mcp, model, process, schemas, workspace::Workspace};
 use skips::Skips;
@@ -26,6 +27,8 @@ fn steps() -> Vec<Step> {
         Step { title: "clippy", run: |workspace, _| clippy(workspace) },
         Step { title: "licences", run: |workspace, _| licences::check(workspace) },
         Step { title: "schemas", run: |workspace, _| schemas::check(workspace) },
+        Step { title: "SDK for Python", run: |workspace, _| python_sdk(workspace) },
+        Step { title: "SDK for TypeScript", run: |workspace, _| typescript_sdk(workspace) },
         Step { title: "tests", run: tests },
         Step { title: "documentation", run: |workspace, _| documentation(workspace) },
         Step { title: "coverage", run: |workspace, _| coverage::check(workspace, false) },
@@ -63,6 +66,22 @@ fn clippy(workspace: &Workspace) -> Result<(), String> {
     let arguments =
         ["clippy", "--workspace", "--all-targets", "--locked", "--", "--deny", "warnings"];
     process::run(&mut workspace.cargo(arguments))
+}
+
+fn python_sdk(workspace: &Workspace) -> Result<(), String> {
+    let mut tests = Command::new("python3");
+    tests.args(["-m", "unittest", "discover", "-s", ".", "-t", "."]);
+    process::run(tests.current_dir(workspace.root().join("sdk/python")))
+}
+
+fn typescript_sdk(workspace: &Workspace) -> Result<(), String> {
+    let folder = workspace.root().join("sdk/typescript");
+    if !folder.join("node_modules").is_dir() {
+        let mut install = Command::new("npm");
+        install.args(["ci", "--silent", "--no-audit", "--no-fund", "--ignore-scripts"]);
+        process::run(install.current_dir(&folder))?;
+    }
+    process::run(Command::new("node").arg("--test").current_dir(&folder))
 }
 
 fn tests(workspace: &Workspace, tally: &mut Tally) -> Result<(), String> {

@@ -40,7 +40,7 @@ pub(crate) struct Workplace {
 impl Workplace {
     /// Reads the configuration. Problems in it are kept for `config check` unless `strict`.
     pub(crate) fn find(wanted: &Wanted, plugins: Plugins, strict: bool) -> Result<Self, Failure> {
-        let Wanted { file, set, trust } = wanted;
+        let Wanted { file, set, trust, packages } = wanted;
         let vars = RuntimeEnv::process_vars();
         let mut locations = Locations::find(&vars, &working_dir()?, file.as_deref())
             .map_err(|error| Failure::config(&error))?;
@@ -52,7 +52,7 @@ impl Workplace {
             true => AppConfig::load(&locations, set, env)?,
             false => AppConfig::read(&locations, set, env),
         };
-        let (runtime, left_out) = match wanted.packages {
+        let (runtime, left_out) = match packages {
             true => Runtime::load(&config, locations.home()),
             false => (Runtime::new(config.env().clone(), locations.home()), Vec::new()),
         };

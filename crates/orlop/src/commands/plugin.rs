@@ -34,14 +34,13 @@ async fn add(workplace: &Workplace, add: PluginAdd) -> Result<ExitCode, Failure>
         }
     };
     let name = add.name.unwrap_or_else(|| package.name.clone());
-    if let (Some(held), false) = (installed.get(&name), is_copy) {
-        if held.path != folder {
-            let text = format!(
-                "a plugin \"{name}\" is there already, from {}; remove it first, or give this one another name with --name",
-                held.source
-            );
-            return Err(Error::conflict(text).into());
-        }
+    let elsewhere = installed.get(&name).filter(|held| held.path != folder && !is_copy);
+    if let Some(held) = elsewhere {
+        let text = format!(
+            "a plugin \"{name}\" is there already, from {}; remove it first, or give this one another name with --name",
+            held.source
+        );
+        return Err(Error::conflict(text).into());
     }
     if !agreed(&name, &package, &installed, add.yes).await? {
         discard(&folder, is_copy);
