@@ -57,6 +57,11 @@ impl Builder {
             let plugin = Registered::new(plugin.manifest(), plugin.clone(), "application", taken)?;
             applications.push(ApplicationEntry { plugin, state: Value::Null });
         }
+        let arranged = orlop_core::order::arrange(applications, |entry| &entry.plugin.manifest);
+        let (mut applications, circles) = arranged;
+        for circle in circles {
+            tracing::warn!(target: "orlop::app", %circle, "application plugins want to run before each other");
+        }
         let shared = Shared {
             locks: Locks::new(store.clone()),
             store,
@@ -125,6 +130,10 @@ fn registered_hosts(
         held = listed;
     }
     held.sort_by_key(|held| std::cmp::Reverse(held.manifest.priority));
+    let (held, circles) = orlop_core::order::arrange(held, |held| &held.manifest);
+    for circle in circles {
+        tracing::warn!(target: "orlop::app", %circle, "host plugins want to run before each other");
+    }
     Ok(held)
 }
 

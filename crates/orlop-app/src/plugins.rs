@@ -1,10 +1,12 @@
 //! The plugins an application is made of, and the core each agent gets of them.
 
 use crate::config::Schema;
+use orlop_core::order::{Circle, arrange};
 use orlop_core::{
     ApplicationPlugin, Config, Core, Error, Extension, Feature, HostPlugin, Manifest, ModelCache,
     Provider, Result, Tool, Value,
 };
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 /// Plugins in registration order. Every agent's core has all providers, extensions and features;
@@ -88,6 +90,30 @@ impl Plugins {
         all.extend(self.applications.iter().map(|plugin| ("application", plugin.manifest())));
         all.extend(self.hosts.iter().map(|plugin| ("host", plugin.manifest())));
         all
+    }
+
+    /// The plugins of each kind in the order they run in, and who waits for whom in a circle.
+    pub fn order(&self) -> Vec<(&'static str, Vec<Manifest>, Vec<Circle>)> {
+        let kinds = ["provider", "extension", "feature", "tool", "application", "host"];
+        let all = self.manifests();
+        let of_kind = |kind: &'static str| {
+            let held = all.iter().filter(|(held, _)| *held == kind);
+            let mut manifests: Vec<Manifest> = held.map(|(_, manifest)| manifest.clone()).collect();
+            match kind {
+                "feature" | "tool" => manifests.sort_by_key(|manifest| manifest.priority),
+                "host" => manifests.sort_by_key(|manifest| Reverse(manifest.priority)),
+                _ => manifests.dedup_by(|a, b| a.name == b.name),
+            }
+            match kind {
+                // These stand in the order of registration.
+                "provider" | "extension" => (kind, manifests, Vec::new()),
+                _ => {
+                    let (manifests, circles) = arrange(manifests, |manifest| manifest);
+                    (kind, manifests, circles)
+                }
+            }
+        };
+        kinds.into_iter().map(of_kind).collect()
     }
 
     /// What these plugins make of a configuration file.

@@ -52,6 +52,7 @@ pub mod hooks;
 pub mod interop;
 pub mod json_api;
 mod json_schema;
+pub mod order;
 mod output;
 mod plugin;
 mod request;

@@ -35,6 +35,10 @@ pub struct Manifest {
     pub critical: bool,
     /// A failure of any of its hooks fails the operation, whatever the hook table says.
     pub strict: bool,
+    /// Plugins of the same kind that it runs before, whatever their priority.
+    pub before: Vec<String>,
+    /// Plugins of the same kind that it runs after.
+    pub after: Vec<String>,
 }
 
 impl Manifest {
@@ -52,6 +56,8 @@ impl Manifest {
             discovery_keys: Vec::new(),
             critical: false,
             strict: false,
+            before: Vec::new(),
+            after: Vec::new(),
         }
     }
 
@@ -69,6 +75,18 @@ impl Manifest {
     /// Where it stands among others of its kind.
     pub fn priority(mut self, priority: i64) -> Self {
         self.priority = priority;
+        self
+    }
+
+    /// Runs before these plugins of the same kind.
+    pub fn before(mut self, names: &[&str]) -> Self {
+        self.before = names.iter().map(|name| (*name).to_owned()).collect();
+        self
+    }
+
+    /// Runs after these plugins of the same kind.
+    pub fn after(mut self, names: &[&str]) -> Self {
+        self.after = names.iter().map(|name| (*name).to_owned()).collect();
         self
     }
 

@@ -117,6 +117,8 @@ impl PluginDescription {
         manifest.forbidden_tags = self.forbidden_tags.clone();
         manifest.uses_models = self.uses_models;
         manifest.discovery_keys = self.discovery_keys.clone();
+        manifest.before = self.before.clone();
+        manifest.after = self.after.clone();
         let mut hooks: Vec<Hook> = self.hooks.iter().filter_map(|name| self.hook(name)).collect();
         // Progress of a tool that only reports at the end is shown as parts, too.
         if hooks.contains(&Hook::ExecuteTool) {

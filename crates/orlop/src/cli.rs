@@ -110,6 +110,9 @@ pub(crate) enum Plugin {
     },
     /// The plugins there are, and those that cannot be used.
     List {
+        /// All plugins, those that ship among them, in the order they run in.
+        #[arg(long)]
+        order: bool,
         /// Print JSON.
         #[arg(long)]
         json: bool,

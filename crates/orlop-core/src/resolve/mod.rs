@@ -16,8 +16,9 @@ use crate::hooks::{
     ToolPolicyInput, ToolSchemasInput,
 };
 use crate::interop::{Interop, Registry};
+use crate::order;
 use crate::output::OutputSchema;
-use crate::plugin::{Registered, RegisteredProvider};
+use crate::plugin::{Manifest, Registered, RegisteredProvider};
 use orlop_types::{Error, Map, Result, ToolDescriptor, Value};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -103,6 +104,16 @@ pub struct ActivePlugins {
     pub features: Vec<String>,
     /// The enabled tool plugins.
     pub tools: Vec<String>,
+}
+
+/// By priority, and as they wish among each other.
+fn in_order<T>(kind: &str, mut plugins: Vec<T>, manifest: impl Fn(&T) -> &Manifest) -> Vec<T> {
+    plugins.sort_by_key(|plugin| manifest(plugin).priority);
+    let (plugins, circles) = order::arrange(plugins, manifest);
+    for circle in circles {
+        tracing::warn!(target: "orlop::core", kind, %circle, "plugins want to run before each other");
+    }
+    plugins
 }
 
 impl Core {
@@ -224,9 +235,9 @@ impl Core {
             Some(provider) => self.enabled_for(provider, config, &models, &cx).await?,
             None => enable::Enabled::everything(&self.plugins),
         };
-        let enable::Enabled { extensions, mut features, mut tools, tags } = enabled;
-        features.sort_by_key(|feature| feature.manifest.priority);
-        tools.sort_by_key(|tool| tool.manifest.priority);
+        let enable::Enabled { extensions, features, tools, tags } = enabled;
+        let features = in_order("feature", features, |feature| &feature.manifest);
+        let tools = in_order("tool", tools, |tool| &tool.manifest);
 
         let interop = match &provider {
             Some(provider) => {

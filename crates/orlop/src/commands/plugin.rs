@@ -18,7 +18,8 @@ pub(super) async fn run(workplace: Workplace, command: Plugin) -> Result<ExitCod
         Plugin::Add(add) => self::add(&workplace, add).await,
         Plugin::Accept { name, yes } => accept(&workplace, &name, yes).await,
         Plugin::Remove { name } => remove(&workplace, &name),
-        Plugin::List { json } => list(&workplace, json),
+        Plugin::List { order: true, json } => list_in_order(&workplace, json),
+        Plugin::List { order: false, json } => list(&workplace, json),
     }
 }
 
@@ -159,6 +160,48 @@ fn list(workplace: &Workplace, as_json: bool) -> Result<ExitCode, Failure> {
         output::tell("no plugins beside those that ship; `orlop plugin add PATH` adds one");
     }
     Ok(output::table(&["NAME", "VERSION", "HOLDS", "FOLDER"], &rows)?)
+}
+
+fn list_in_order(workplace: &Workplace, as_json: bool) -> Result<ExitCode, Failure> {
+    let order = workplace.plugins.order();
+    if as_json {
+        let kinds: Vec<_> = order
+            .iter()
+            .map(|(kind, manifests, circles)| {
+                let plugins: Vec<_> = manifests
+                    .iter()
+                    .map(|held| json!({ "name": held.name, "priority": held.priority, "before": held.before, "after": held.after }))
+                    .collect();
+                let circles: Vec<String> = circles.iter().map(ToString::to_string).collect();
+                json!({ "kind": kind, "plugins": plugins, "circles": circles })
+            })
+            .collect();
+        return Ok(output::json(&kinds)?);
+    }
+    let mut rows = Vec::new();
+    for (kind, manifests, circles) in &order {
+        for held in manifests {
+            let wishes = |word: &str, names: &[String]| match names.is_empty() {
+                true => String::new(),
+                false => format!("{word} {} ", names.join(", ")),
+            };
+            let wishes = wishes("before", &held.before) + &wishes("after", &held.after);
+            let priority = held.priority.to_string();
+            rows.push(vec![
+                (*kind).to_owned(),
+                held.name.clone(),
+                priority,
+                wishes.trim_end().to_owned(),
+            ]);
+        }
+        for circle in circles {
+            output::tell(&format!(
+                "orlop: {kind} plugins want to run before each other: {}",
+                plain_line(&circle.to_string())
+            ));
+        }
+    }
+    Ok(output::table(&["KIND", "NAME", "PRIORITY", "WISHES"], &rows)?)
 }
 
 fn in_words(description: &Description) -> String {
