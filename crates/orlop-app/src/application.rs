@@ -15,7 +15,7 @@ use crate::scope::{Scope, check_id};
 use crate::store::{ChangeNote, Commit, NewEvent, Store, TurnWrite};
 use crate::time::{RuntimeTimer, now};
 use crate::trace::Tracer;
-use crate::turn::Running;
+use crate::turn::{ArgumentSchemas, Running};
 use orlop_core::hooks::{ApplicationInitInput, Hook, Runner};
 use orlop_core::types::app_event::{Event, EventKind, SessionState};
 use orlop_core::{
@@ -71,6 +71,7 @@ impl Builder {
             recent: Recent::default(),
             running: Mutex::default(),
             renewing: tokio::sync::Mutex::default(),
+            arguments: ArgumentSchemas::default(),
             runner,
             env: Arc::new(config.env().clone()),
             config,
@@ -147,6 +148,8 @@ pub(crate) struct Shared {
     /// Held while a login is renewed.
     pub(crate) renewing: tokio::sync::Mutex<()>,
     pub(crate) runner: Runner,
+    /// What arguments of tool calls are judged by.
+    pub(crate) arguments: ArgumentSchemas,
 }
 
 /// An application plugin and the state its `init` gave.

@@ -185,7 +185,7 @@ async fn calls_that_make_no_sense_are_told_to_the_model_and_the_turn_goes_on() {
         {"no":"id"}
         Error: no tool handled ''
 
-        "{\"path\": "
+        Error: tool "read" was not run: the arguments are not JSON: EOF while parsing a value at line 1 column 9; send them again as one JSON object
         done"#]]
     .assert_eq(&said(&app, "s").await.replace('|', "\n"));
 }

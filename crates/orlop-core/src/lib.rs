@@ -41,6 +41,7 @@
 //! ```
 
 pub mod actions;
+mod arguments;
 mod cancel;
 mod config;
 mod context;
@@ -50,6 +51,7 @@ mod discovery;
 pub mod hooks;
 pub mod interop;
 mod json_api;
+mod json_schema;
 mod output;
 mod plugin;
 mod request;
@@ -60,6 +62,7 @@ mod ui;
 
 pub use crate::core::Core;
 pub use actions::{ActionCall, ChangeLedger, LifecycleRun};
+pub use arguments::ArgumentSchema;
 pub use cancel::{CallbackId, CancelToken, Cancellation};
 pub use config::{Config, Fingerprint};
 pub use context::{CallContext, Context, RESERVED_KEYS, ResponseInFlight, TriggerSource};
@@ -68,7 +71,8 @@ pub use hooks::{
     Answer, ApplicationPlugin, Extension, Feature, HostPlugin, Plugin, Provider, State,
     StateChange, Tool,
 };
-pub use output::{BadSchema, OUTPUT, OUTPUT_PROBLEMS, OutputSchema, is_paused};
+pub use json_schema::BadSchema;
+pub use output::{OUTPUT, OUTPUT_PROBLEMS, OutputSchema, is_paused};
 pub use plugin::{Manifest, Registered};
 pub use request::{
     Blocking, CoreEvent, Executor, LocalExecutor, RequestOptions, RequestStream, Response,

@@ -5,7 +5,7 @@
 //! asks decides what follows from that.
 
 use crate::config::Config;
-use jsonschema::Validator;
+use crate::json_schema::{BadSchema, JsonSchema};
 use orlop_types::{Error, Map, Message, Result, Role, Value};
 
 /// The metadata key of a value that fits.
@@ -13,17 +13,8 @@ pub const OUTPUT: &str = "output";
 /// The metadata key of what is wrong with an answer.
 pub const OUTPUT_PROBLEMS: &str = "output_problems";
 
-/// The largest schema, in bytes of JSON.
-const MAX_SCHEMA: usize = 256 * 1024;
 /// The largest answer that is looked at, in bytes.
 const MAX_ANSWER: usize = 8 * 1024 * 1024;
-/// How many problems are told.
-const MAX_PROBLEMS: usize = 5;
-/// How long one of them may be, in characters.
-const MAX_WORDS: usize = 300;
-/// How long a pattern of the schema may search before it counts as not found.
-const MAX_BACKTRACKS: usize = 100_000;
-
 /// A schema that answers are judged by. It never reads files or addresses that it refers to.
 ///
 /// ```
@@ -35,28 +26,7 @@ const MAX_BACKTRACKS: usize = 100_000;
 /// assert_eq!(schema.check(&Message::assistant("{}")), Err(vec!["\"city\" is a required property".to_owned()]));
 /// ```
 #[derive(Debug)]
-pub struct OutputSchema(Validator);
-
-/// Where references that lead out of a schema end.
-struct Nowhere;
-
-impl jsonschema::Retrieve for Nowhere {
-    fn retrieve(
-        &self,
-        _: &jsonschema::Uri<String>,
-    ) -> Result<Value, Box<dyn std::error::Error + Send + Sync>> {
-        Err("files and addresses are not read; put what is referred to under $defs".into())
-    }
-}
-
-/// What is wrong with a schema.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BadSchema {
-    /// Where in the schema, as a JSON pointer; empty for all of it.
-    pub place: String,
-    /// What is wrong there.
-    pub message: String,
-}
+pub struct OutputSchema(JsonSchema);
 
 impl From<BadSchema> for Error {
     fn from(bad: BadSchema) -> Self {
@@ -71,20 +41,7 @@ impl From<BadSchema> for Error {
 impl OutputSchema {
     /// Reads a schema: JSON Schema 2020-12, or the draft that its `$schema` names.
     pub fn new(schema: &Value) -> Result<Self, BadSchema> {
-        let whole = |message: String| BadSchema { place: String::new(), message };
-        if !schema.is_object() {
-            return Err(whole("it must be a mapping".to_owned()));
-        }
-        if schema.to_string().len() > MAX_SCHEMA {
-            return Err(whole(format!("it is larger than {} KiB", MAX_SCHEMA / 1024)));
-        }
-        let patterns = jsonschema::PatternOptions::fancy_regex().backtrack_limit(MAX_BACKTRACKS);
-        let options = jsonschema::options().with_pattern_options(patterns);
-        let built = options.with_retriever(Nowhere).build(schema);
-        built.map(Self).map_err(|error| BadSchema {
-            place: error.instance_path().to_string(),
-            message: shortened(&error.to_string()),
-        })
+        JsonSchema::new(schema).map(Self)
     }
 
     /// The schema of a configuration, if it has one.
@@ -106,12 +63,7 @@ impl OutputSchema {
 
     /// Whether a value fits, or what is wrong with it.
     pub fn fits(&self, value: &Value) -> Result<(), Vec<String>> {
-        let problems = self.0.iter_errors(value).take(MAX_PROBLEMS).map(|error| {
-            let place = error.instance_path().to_string();
-            let words = shortened(&error.to_string());
-            if place.is_empty() { words } else { format!("{place}: {words}") }
-        });
-        let problems: Vec<String> = problems.collect();
+        let problems: Vec<String> = self.0.problems(value).map(|it| it.to_string()).collect();
         if problems.is_empty() { Ok(()) } else { Err(problems) }
     }
 
@@ -157,16 +109,10 @@ fn unfenced(text: &str) -> &str {
     }
 }
 
-fn shortened(text: &str) -> String {
-    match text.char_indices().nth(MAX_WORDS) {
-        Some((end, _)) => format!("{}...", &text[..end]),
-        None => text.to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json_schema::{MAX_PROBLEMS, MAX_SCHEMA, MAX_WORDS};
     use expect_test::{Expect, expect};
     use serde_json::json;
 

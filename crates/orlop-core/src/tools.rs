@@ -80,10 +80,13 @@ impl Core {
         self.resolve(config).await?.interop.inspect_call(call)
     }
 
-    /// The tool that takes a call of this name, after feature policy.
-    pub async fn tool_named(&self, name: &str, config: &Config) -> Result<Option<ToolDescriptor>> {
-        let resolution = self.resolve(config).await?;
-        Ok(resolution.effective.iter().find(|tool| tool.name() == Some(name)).cloned())
+    /// The tool that takes a call, after feature policy.
+    pub async fn tool_for(
+        &self,
+        call: &InspectedCall,
+        config: &Config,
+    ) -> Result<Option<ToolDescriptor>> {
+        Ok(descriptor(&*self.resolve(config).await?, call).cloned())
     }
 
     /// Runs one call that was read before, possibly with another payload: its progress, then one
@@ -298,15 +301,19 @@ impl Handled {
     }
 }
 
-/// The enabled tool whose effective schema has the name of the call. Where several have it, the
-/// one whose schema fits the form of the payload comes first.
-fn handler(resolution: &Resolution, call: InspectedCall) -> Option<Handled> {
+/// The effective schema that has the name of the call. Where several have it, the one that fits
+/// the form of the payload comes first.
+fn descriptor<'a>(resolution: &'a Resolution, call: &InspectedCall) -> Option<&'a ToolDescriptor> {
     let name = call.tool_name.as_deref()?;
-    let named: Vec<_> =
-        resolution.effective.iter().filter(|tool| tool.name() == Some(name)).collect();
+    let mut named = resolution.effective.iter().filter(|tool| tool.name() == Some(name));
     let is_text = call.payload_kind == PayloadKind::Text;
-    let descriptor =
-        named.iter().find(|tool| is_free_form(&tool.schema) == is_text).or(named.first())?;
+    let fitting = named.clone().find(|tool| is_free_form(&tool.schema) == is_text);
+    fitting.or_else(|| named.next())
+}
+
+/// The enabled tool that takes the call.
+fn handler(resolution: &Resolution, call: InspectedCall) -> Option<Handled> {
+    let descriptor = descriptor(resolution, &call)?;
     let held = resolution.tools.iter().find(|held| held.tool.name() == descriptor.plugin)?;
     Some(Handled {
         schema: descriptor.schema.clone(),

@@ -305,7 +305,10 @@ impl Driver {
                     reason: decision.reason.clone(),
                 };
                 // Tried on a copy, so that who decided hears whether it fits.
-                let tried = self.turn.clone().apply(input.clone()).map(drop);
+                let tried = match self.turn.clone().apply(input.clone()) {
+                    Ok(_) => self.input_fits(&call, &decision).await,
+                    Err(error) => Err(error),
+                };
                 let fits = tried.is_ok();
                 let _ = answer.send(tried);
                 if !fits {

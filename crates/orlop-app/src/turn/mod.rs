@@ -4,6 +4,7 @@
 //! own, so that nobody who listens can hold it up or end it by leaving.
 
 mod again;
+mod arguments;
 mod control;
 mod driver;
 mod form;
@@ -17,6 +18,7 @@ mod replay;
 mod shorten;
 mod tools;
 
+pub(crate) use arguments::ArgumentSchemas;
 pub use info::TurnInfo;
 pub use machine::{Outcome, Turn};
 pub use recover::Recovery;

@@ -8,7 +8,7 @@ use futures::stream::{BoxStream, StreamExt};
 use orlop_core::hooks::{RequestInfo, RequestKind, ToolCallInfo, ToolGate, ToolResultInfo};
 use orlop_core::types::app_event::{EventKind, RememberOffer};
 use orlop_core::types::{ActionRecord, InspectedCall, ToolDescriptor};
-use orlop_core::{Map, Message, Result, ToolEvent, Value, closed_tool_message, lifecycle};
+use orlop_core::{Error, Map, Message, Result, ToolEvent, Value, closed_tool_message, lifecycle};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -77,9 +77,14 @@ impl Driver {
         taken: &(dyn Fn(&str) -> bool + Sync),
     ) -> Result<(Call, Vec<EventKind>)> {
         let core = self.app.core_of(&self.agent);
-        let (id, call) = self.identify(&raw, index, taken).await;
+        let (id, mut call) = self.identify(&raw, index, taken).await;
         let name = call.tool_name.clone().unwrap_or_default();
-        let tool = core.tool_named(&name, &self.config).await?;
+        let tool = core.tool_for(&call, &self.config).await?;
+        match self.app.shared.arguments.read(tool.as_ref(), &call).await {
+            Ok(arguments) => call.payload = arguments,
+            Err(reason) => return Ok(closed(id, raw, call, &reason)),
+        }
+        let judged = call.payload.clone();
         let preview = core.preview_tool_call(&raw, &self.config, &self.context()).await;
         let mut events = vec![EventKind::ToolCall {
             call_id: id.clone(),
@@ -94,7 +99,13 @@ impl Driver {
             state: CallState::Ready,
             call,
         };
-        let (gate, remember) = self.gate(&mut call, tool.as_ref()).await?;
+        let (mut gate, remember) = self.gate(&mut call, tool.as_ref()).await?;
+        if call.call.payload != judged
+            && !matches!(gate, ToolGate::Deny(_))
+            && let Err(reason) = self.app.shared.arguments.read(tool.as_ref(), &call.call).await
+        {
+            gate = ToolGate::Deny(format!("a plugin changed its arguments, and {reason}"));
+        }
         match gate {
             ToolGate::Deny(reason) => {
                 let message = denied(&call.call, &reason);
@@ -124,6 +135,20 @@ impl Driver {
             ToolGate::Allow | ToolGate::Rewrite(_) => {}
         }
         Ok((call, events))
+    }
+
+    /// Whether another input that a person gave is one that the tool takes. An answer to a
+    /// question has been compared with its form.
+    pub(super) async fn input_fits(&mut self, id: &str, decision: &Decision) -> Result<()> {
+        let asked = self.turn.calls().iter().find(|call| call.id == id);
+        let (Some(call), Some(input)) = (asked, &decision.input) else { return Ok(()) };
+        if !decision.allow || matches!(call.state, CallState::Asking { form: Some(_), .. }) {
+            return Ok(());
+        }
+        let call = InspectedCall { payload: input.clone(), ..call.call.clone() };
+        let tool = self.app.core_of(&self.agent).tool_for(&call, &self.config).await?;
+        let read = self.app.shared.arguments.read(tool.as_ref(), &call).await;
+        read.map(drop).map_err(Error::bad_argument)
     }
 
     /// What a call is, under an id that no other call of the answer has.
@@ -156,14 +181,7 @@ impl Driver {
         reason: &str,
     ) -> (Call, Vec<EventKind>) {
         let (id, call) = self.identify(&raw, index, taken).await;
-        let name = call.tool_name.clone().unwrap_or_default();
-        let message = closed_tool_message(&call, format!("Error: {reason}"));
-        let events = vec![
-            EventKind::ToolCall { call_id: id.clone(), name, call: raw, preview: String::new() },
-            EventKind::ToolResult { call_id: id.clone(), message: message.clone() },
-        ];
-        let state = CallState::Done { message };
-        (Call { id, idempotent: false, concurrent: false, state, call }, events)
+        closed(id, raw, call, reason)
     }
 
     /// Host plugins, then the `permission` and `tool_before` actions, then the tool's own wish to
@@ -341,6 +359,18 @@ impl Driver {
             }
         }
     }
+}
+
+/// A call that nobody is asked about and that is not run, and the events that tell of it.
+fn closed(id: String, raw: Map, call: InspectedCall, reason: &str) -> (Call, Vec<EventKind>) {
+    let name = call.tool_name.clone().unwrap_or_default();
+    let message = closed_tool_message(&call, format!("Error: {reason}"));
+    let events = vec![
+        EventKind::ToolCall { call_id: id.clone(), name, call: raw, preview: String::new() },
+        EventKind::ToolResult { call_id: id.clone(), message: message.clone() },
+    ];
+    let state = CallState::Done { message };
+    (Call { id, idempotent: false, concurrent: false, state, call }, events)
 }
 
 /// A tool message with another text for the model; a structured result no longer fits it.

@@ -152,11 +152,16 @@ fn read_core(call: &Map) -> Option<InspectedCall> {
     with_arguments(call, call.get("id"), call.get("name")?, arguments)
 }
 
+/// Why the arguments of a call are no JSON, if they are none.
+pub fn parse_error(call: &InspectedCall) -> Option<&str> {
+    let reason = call.payload_metadata.as_ref()?.get(PARSE_ERROR)?.as_str()?;
+    call.payload.is_string().then_some(reason)
+}
+
 /// Arguments that were no JSON when they came, and go out as they came.
 fn broken_arguments(call: &InspectedCall) -> Option<&String> {
-    let is_broken = call.payload_metadata.as_ref().is_some_and(|m| m.contains_key(PARSE_ERROR));
     match &call.payload {
-        Value::String(text) if is_broken => Some(text),
+        Value::String(text) if parse_error(call).is_some() => Some(text),
         _ => None,
     }
 }

@@ -39,6 +39,19 @@ pub fn is_free_form(schema: &Map) -> bool {
     schema.get("type").and_then(Value::as_str) == Some("custom")
 }
 
+/// What a schema says of the arguments: a JSON Schema, if it has one.
+pub fn parameters(schema: &Map) -> Option<&Value> {
+    let inner = inner(schema);
+    let parameters = inner.get("parameters").or_else(|| inner.get("input_schema"));
+    parameters.filter(|parameters| parameters.is_object())
+}
+
+/// What describes the tool: the schema, or what it has inside in function style.
+fn inner(schema: &Map) -> &Map {
+    let inner = schema.get("function").or_else(|| schema.get("custom"));
+    inner.and_then(Value::as_object).unwrap_or(schema)
+}
+
 struct Neutral {
     name: Value,
     description: Value,
@@ -49,17 +62,11 @@ struct Neutral {
 
 impl Neutral {
     fn read(schema: &Map) -> Option<Self> {
-        let inner = schema
-            .get("function")
-            .or_else(|| schema.get("custom"))
-            .and_then(Value::as_object)
-            .unwrap_or(schema);
-        let parameters = inner.get("parameters").or_else(|| inner.get("input_schema"));
+        let inner = inner(schema);
         Some(Self {
             name: inner.get("name").filter(|name| name.is_string())?.clone(),
             description: inner.get("description").cloned().unwrap_or_else(|| json!("")),
-            parameters: parameters
-                .filter(|parameters| parameters.is_object())
+            parameters: parameters(schema)
                 .cloned()
                 .unwrap_or_else(|| json!({ "type": "object", "properties": {} })),
             free_form: is_free_form(schema)
