@@ -101,7 +101,11 @@ impl Problem<'_> {
 impl fmt::Display for Problem<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let place = self.0.instance_path().to_string();
-        let words = shortened(&self.0.to_string());
+        let mut words = self.0.to_string();
+        if words.chars().nth(MAX_WORDS).is_some() {
+            // What is expected comes after the value.
+            words = shortened(&self.0.masked().to_string());
+        }
         if place.is_empty() { f.write_str(&words) } else { write!(f, "{place}: {words}") }
     }
 }

@@ -101,8 +101,8 @@ async fn history_is_compacted_before_the_window_is_full() {
 #[tokio::test] // M-14
 async fn a_long_turn_makes_room_and_keeps_what_it_was_asked() {
     let stage = stage(vec![
-        calling(json!(long("x", 2_500)), 2_000),
-        calling(json!("y"), 8_500),
+        calling(json!({ "x": long("x", 2_500) }), 2_000),
+        calling(json!({ "y": 1 }), 8_500),
         text("short"),
         counted("done", 900),
     ])
@@ -111,8 +111,8 @@ async fn a_long_turn_makes_room_and_keeps_what_it_was_asked() {
     let app = stage.start().await;
     let events = events_of(&app, ask("s", &long("do it", 2_500))).await;
     assert!(names(&events).ends_with("action_result final"), "{}", names(&events));
-    assert_eq!(short(&stage.model.last_request()), "be kind|<short>|do it||\"y\"");
-    assert_eq!(shown(&app, "s").await, "be kind|<short>|do it||\"y\"|done");
+    assert_eq!(short(&stage.model.last_request()), r#"be kind|<short>|do it||{"y":1}"#);
+    assert_eq!(shown(&app, "s").await, r#"be kind|<short>|do it||{"y":1}|done"#);
     let EventKind::Final { messages, .. } = &events.last().unwrap().kind else { panic!() };
     assert_eq!(messages.last().unwrap().text(), "done");
 }

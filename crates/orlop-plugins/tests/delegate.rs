@@ -80,7 +80,9 @@ async fn orders_that_cannot_be_carried_out_are_told() {
     let app = stage.start().await;
     expect![[r#"there is no agent "nobody" to give work to; there are: default, helper"#]]
         .assert_eq(&results(&events_of(&app, ask("s", "go")).await)[0]);
-    expect![[r#""task" is missing; give it as a text"#]]
+    expect![[r#"
+        Error: tool "delegate" was not run, because its arguments do not fit its schema; correct them and call it again:
+        - "task" is a required property"#]]
         .assert_eq(&run_call(&app, &stage.model, "delegate", json!({"agent": "helper"})).await);
     stage.model.reply(ScriptedReply::calls(&[("c", "delegate", json!({"task": "t"}))]));
     stage.model.reply(ScriptedReply::text(&[]).failing(orlop_core::Error::unavailable("no model")));

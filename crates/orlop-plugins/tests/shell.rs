@@ -338,16 +338,22 @@ async fn bad_input_is_told_and_nothing_runs() {
         ));
     }
     expect![[r#"
-        {}: there is no command; give one, such as {"command": "ls"}
+        {}: Error: tool "shell" was not run, because its arguments do not fit its schema; correct them and call it again:
+        - "command" is a required property
         {"command":""}: there is no command; give one, such as {"command": "ls"}
-        {"command":7}: there is no command; give one, such as {"command": "ls"}
-        "ls": there is no command; give one, such as {"command": "ls"}
+        {"command":7}: Error: tool "shell" was not run, because its arguments do not fit its schema; correct them and call it again:
+        - /command: 7 is not of type "string"
+        "ls": Error: tool "shell" was not run, because its arguments do not fit its schema; correct them and call it again:
+        - "ls" is not of type "object"
         {"command":"a\u0000b"}: the command has a zero byte in it; remove it
         {"command":"ls","timeout_s":-1}: timeout_s must be a number of seconds above 0
-        {"command":"ls","timeout_s":"soon"}: timeout_s must be a number of seconds above 0
+        {"command":"ls","timeout_s":"soon"}: Error: tool "shell" was not run, because its arguments do not fit its schema; correct them and call it again:
+        - /timeout_s: "soon" is not of type "number"
         stop {"id":"job-9"}: there is no job "job-9" in this session; known: none
-        stop {"id":7}: give the id of a job; known: none
-        stop {}: give the id of a job; known: none
+        stop {"id":7}: Error: tool "shell_stop" was not run, because its arguments do not fit its schema; correct them and call it again:
+        - /id: 7 is not of type "string"
+        stop {}: Error: tool "shell_stop" was not run, because its arguments do not fit its schema; correct them and call it again:
+        - "id" is a required property
     "#]]
     .assert_eq(&told);
 }

@@ -60,18 +60,35 @@ async fn a_list_that_makes_no_sense_is_refused_with_what_to_do() {
         ),
         (
             plan(&["done"]),
-            expect![[
-                r#"the status of item 1 is "done"; it must be one of pending, in_progress, completed"#
-            ]],
+            expect![[r#"
+                Error: tool "todo" was not run, because its arguments do not fit its schema; correct them and call it again:
+                - /items/0/status: "done" is not one of "pending", "in_progress" or "completed""#]],
         ),
         (
             json!({"items": [{"status": "pending"}]}),
-            expect!["item 1 has no text; say what is to be done"],
+            expect![[r#"
+                Error: tool "todo" was not run, because its arguments do not fit its schema; correct them and call it again:
+                - /items/0: "text" is a required property"#]],
         ),
-        (json!({}), expect![[r#""items" must be the whole list: [{"text": .., "status": ..}]"#]]),
-        (json!("all"), expect!["the arguments of todo are no JSON object; send them again as one"]),
+        (
+            json!({}),
+            expect![[r#"
+            Error: tool "todo" was not run, because its arguments do not fit its schema; correct them and call it again:
+            - "items" is a required property"#]],
+        ),
+        (
+            json!("all"),
+            expect![[r#"
+            Error: tool "todo" was not run, because its arguments do not fit its schema; correct them and call it again:
+            - "all" is not of type "object""#]],
+        ),
         (long, expect!["item 1 is longer than 300 characters; say it in a few words"]),
-        (many, expect!["there are 51 items; 50 is the most, so plan in larger steps"]),
+        (
+            many,
+            expect![[r#"
+            Error: tool "todo" was not run, because its arguments do not fit its schema; correct them and call it again:
+            - /items: value has more than 50 items"#]],
+        ),
     ] {
         expected.assert_eq(&run_call(&app, &stage.model, "todo", arguments).await);
     }

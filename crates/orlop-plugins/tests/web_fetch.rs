@@ -216,11 +216,23 @@ async fn wrong_arguments_are_told() {
     let stage = Stage::default().tool(WebFetch);
     let app = stage.start().await;
     for (arguments, expected) in [
-        (json!({}), expect![[r#""url" is missing; give it as a text"#]]),
-        (json!({"url": 7}), expect![[r#""url" must be a text"#]]),
+        (
+            json!({}),
+            expect![[r#"
+            Error: tool "web_fetch" was not run, because its arguments do not fit its schema; correct them and call it again:
+            - "url" is a required property"#]],
+        ),
+        (
+            json!({"url": 7}),
+            expect![[r#"
+            Error: tool "web_fetch" was not run, because its arguments do not fit its schema; correct them and call it again:
+            - /url: 7 is not of type "string""#]],
+        ),
         (
             json!({"url": "https://1.1.1.1", "start": -1}),
-            expect![[r#""start" must be a whole number from 0 on"#]],
+            expect![[r#"
+                Error: tool "web_fetch" was not run, because its arguments do not fit its schema; correct them and call it again:
+                - /start: -1 is less than the minimum of 0"#]],
         ),
         (
             json!({"url": "example.org"}),

@@ -14,23 +14,23 @@ async fn arguments_that_are_wrong_are_told() {
         (
             "read_file",
             json!({}),
-            expect![
-                "read_file was not run: missing field `path`; see its parameters and call it again"
-            ],
+            expect![[r#"
+                Error: tool "read_file" was not run, because its arguments do not fit its schema; correct them and call it again:
+                - "path" is a required property"#]],
         ),
         (
             "read_file",
             json!("{\"path\": "),
-            expect![
-                "read_file was not run: its arguments are no JSON object; see its parameters and call it again"
-            ],
+            expect![[r#"
+                Error: tool "read_file" was not run, because its arguments do not fit its schema; correct them and call it again:
+                - "{\"path\": " is not of type "object""#]],
         ),
         (
             "read_file",
             json!({ "path": 5 }),
-            expect![
-                "read_file was not run: invalid type: integer `5`, expected a string; see its parameters and call it again"
-            ],
+            expect![[r#"
+                Error: tool "read_file" was not run, because its arguments do not fit its schema; correct them and call it again:
+                - /path: 5 is not of type "string""#]],
         ),
         (
             "read_file",
@@ -41,9 +41,9 @@ async fn arguments_that_are_wrong_are_told() {
         (
             "search_files",
             json!({ "pattern": "x", "output": "all" }),
-            expect![
-                "search_files was not run: unknown variant `all`, expected one of `content`, `files`, `count`; see its parameters and call it again"
-            ],
+            expect![[r#"
+                Error: tool "search_files" was not run, because its arguments do not fit its schema; correct them and call it again:
+                - /output: "all" is not one of "content", "files" or "count""#]],
         ),
     ] {
         let said = room.call(tool, input.clone()).await;
