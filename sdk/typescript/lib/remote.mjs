@@ -1,0 +1,106 @@
+// `call.core` and `call.app`: the operations of the host, as methods. What they need is given in order, what they may have as
+// an object at the end; the names are those of the protocol.
+
+import { camel } from "./hooks.mjs";
+
+const CORE = {
+  create_session: [],
+  add_message: ["session", "role", "content"],
+  modify_message: ["session", "index", "content"],
+  slice_session: ["session"],
+  fork_session: ["session"],
+  join_sessions: ["prefix", "suffix"],
+  rebuild_native_history: ["session"],
+  export_session: ["session"],
+  import_session: ["data"],
+  patch_native_internal_metadata: ["native_messages", "indices", "patch"],
+  core_messages_to_native: ["core_messages"],
+  send_request: ["session"],
+  get_plugins_for_config: [],
+  initialize_action_request: ["native_messages", "state"],
+  get_available_tools: [],
+  get_tool_schemas: [],
+  extract_tool_calls_from_messages: ["messages"],
+  execute_tool_calls: ["tool_calls"],
+  format_tool_call_previews: ["tool_calls"],
+  get_session_actions: [],
+  execute_session_action: ["session", "plugin_id", "action_id", "params"],
+  execute_lifecycle_actions: ["session", "trigger"],
+  get_config_schema: [],
+  get_ui_schema: [],
+  get_completions: ["text"],
+  apply_feature_completion: ["text", "completion"],
+};
+
+const APP = {
+  load_session: ["session_id"],
+  save_session: ["session"],
+  create_session: [],
+  fork_session: ["session_id"],
+  delete_session: ["session_id"],
+  list_sessions: [],
+  update_agent: ["agent_id", "session"],
+  send_request: ["session"],
+  publish_event: ["event"],
+  acquire_session_lock: ["session_id"],
+  list_actions: [],
+  execute_action: ["plugin", "action_id", "params"],
+  get_state: [],
+  set_state: ["value"],
+};
+
+class Remote {
+  /** Sends `method` with `args` and gives the promise of its answer. */
+  constructor(request) {
+    Object.defineProperty(this, "request", { value: request });
+  }
+}
+
+function withMethods(Base, scope, table) {
+  for (const [name, needed] of Object.entries(table)) {
+    const method = function (...given) {
+      const args = { ...given[needed.length] };
+      needed.forEach((argument, at) => {
+        if (given[at] === undefined) {
+          throw new TypeError(`call.${scope}.${camel(name)} needs (${needed.join(", ")}); ${argument} is missing`);
+        }
+        args[argument] = given[at];
+      });
+      return this.request(`${scope}.${name}`, args);
+    };
+    Object.defineProperty(Base.prototype, camel(name), { value: method });
+    if (camel(name) !== name) Object.defineProperty(Base.prototype, name, { value: method });
+  }
+  return Base;
+}
+
+/** The operations of the core on the agent of the call. */
+export class Core extends Remote {
+  /** The same operations on another agent. */
+  forAgent(agent) {
+    return new Core((method, args) => this.request(method, args, agent));
+  }
+}
+withMethods(Core, "core", CORE);
+
+/** The application. */
+export class App extends Remote {
+  /** Runs `work` while nobody else changes the session, and gives back what it gives. */
+  async withSessionLock(sessionId, work) {
+    const lock = await this.acquireSessionLock(sessionId);
+    try {
+      return await work();
+    } finally {
+      await lock.release();
+    }
+  }
+
+  /** Takes the lock of a session; `release` it when done. At the end of the call it is given back anyway. */
+  async acquireSessionLock(sessionId) {
+    const { lock } = await this.request("app.acquire_session_lock", { session_id: sessionId });
+    return { lock, release: () => this.request("app.release_session_lock", { lock }) };
+  }
+}
+const { acquire_session_lock: _, ...plain } = APP;
+withMethods(App, "app", plain);
+Object.defineProperty(App.prototype, "acquire_session_lock", { value: App.prototype.acquireSessionLock });

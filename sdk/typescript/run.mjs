@@ -1,0 +1,35 @@
+#!/usr/bin/env node
+// Runs the plugins of a file or folder: `node run.mjs PATH`. Speaks the protocol over standard input and output.
+
+import { existsSync, statSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { PluginError } from "./lib/errors.mjs";
+import { openPipes } from "./lib/pipes.mjs";
+import { Server } from "./lib/server.mjs";
+import "./register.mjs";
+
+const ENTRIES = ["plugin.js", "plugin.mjs", "plugin.cjs", "plugin.ts", "plugin.mts", "index.js", "index.mjs", "index.ts"];
+
+const loaded = load();
+loaded.catch(() => {}); // initialize tells of it
+const server = new Server(() => loaded, openPipes((message) => server.take(message)));
+
+async function load() {
+  const file = entryOf(process.argv[2]);
+  try {
+    return await import(pathToFileURL(file).href);
+  } catch (error) {
+    throw new PluginError("bad_argument", `${file} could not be loaded: ${error?.name ?? "Error"}: ${error?.message ?? error}`, { cause: error });
+  }
+}
+
+function entryOf(path) {
+  if (!path) throw new PluginError("bad_argument", "which plugin? call: node run.mjs PATH, with a file or a folder");
+  const place = resolve(path);
+  if (!existsSync(place)) throw new PluginError("not_found", `there is no ${place}`);
+  if (!statSync(place).isDirectory()) return place;
+  const entry = ENTRIES.map((name) => join(place, name)).find((it) => existsSync(it));
+  if (!entry) throw new PluginError("not_found", `${place} has none of ${ENTRIES.join(", ")}; name the file instead`);
+  return entry;
+}
