@@ -1,5 +1,8 @@
 //! `orlop plugin`: packages of plugins, added, looked at and removed.
 
+mod begin;
+mod test;
+
 use crate::cli::{Plugin, PluginAdd};
 use crate::exit::Failure;
 use crate::output;
@@ -15,6 +18,8 @@ use tokio::process::Command;
 
 pub(super) async fn run(workplace: Workplace, command: Plugin) -> Result<ExitCode, Failure> {
     match command {
+        Plugin::New(new) => begin::run(new),
+        Plugin::Test(options) => test::run(&workplace, options).await,
         Plugin::Add(add) => self::add(&workplace, add).await,
         Plugin::Accept { name, yes } => accept(&workplace, &name, yes).await,
         Plugin::Remove { name } => remove(&workplace, &name),
@@ -34,14 +39,14 @@ async fn add(workplace: &Workplace, add: PluginAdd) -> Result<ExitCode, Failure>
         }
     };
     let name = add.name.unwrap_or_else(|| package.name.clone());
-    if let (Some(held), false) = (installed.get(&name), is_copy) {
-        if held.path != folder {
-            let text = format!(
-                "a plugin \"{name}\" is there already, from {}; remove it first, or give this one another name with --name",
-                held.source
-            );
-            return Err(Error::conflict(text).into());
-        }
+    if let (Some(held), false) = (installed.get(&name), is_copy)
+        && held.path != folder
+    {
+        let text = format!(
+            "a plugin \"{name}\" is there already, from {}; remove it first, or give this one another name with --name",
+            held.source
+        );
+        return Err(Error::conflict(text).into());
     }
     if !agreed(&name, &package, &installed, add.yes).await? {
         discard(&folder, is_copy);
