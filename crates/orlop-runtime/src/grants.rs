@@ -36,6 +36,16 @@ const APP: &[(&str, &str)] = &[
 /// Operations that need no grant: what a plugin keeps for itself.
 const FREE: &[&str] = &["get_state", "set_state", "release_session_lock"];
 
+/// The operations of the application that can be granted.
+pub(crate) fn app_operations() -> impl Iterator<Item = &'static str> + Clone {
+    APP.iter().map(|(name, _)| *name)
+}
+
+/// Whether there is such an operation.
+pub(crate) fn is_app_operation(name: &str) -> bool {
+    app_operations().any(|known| known == name) || FREE.contains(&name)
+}
+
 impl Grants {
     /// Whether nothing is asked for.
     pub fn is_empty(&self) -> bool {
@@ -44,8 +54,7 @@ impl Grants {
 
     /// Refuses an operation of the application that was not granted.
     pub(crate) fn check_app(&self, method: &str) -> Result<()> {
-        let known = FREE.contains(&method) || APP.iter().any(|(name, _)| *name == method);
-        if !known {
+        if !is_app_operation(method) {
             return Err(Error::not_found(format!("the application has no operation \"{method}\"")));
         }
         if FREE.contains(&method) || self.app.iter().any(|granted| granted == method) {

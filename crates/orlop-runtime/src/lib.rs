@@ -10,6 +10,7 @@ mod crossing;
 mod description;
 mod grants;
 mod installed;
+pub mod kit;
 mod launch;
 mod lists;
 mod package;

@@ -232,7 +232,7 @@ impl Package {
 }
 
 /// A name as configuration, files and people can use it.
-fn check_name(name: &str) -> Result<()> {
+pub(crate) fn check_name(name: &str) -> Result<()> {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     match !name.is_empty() && name.len() <= 64 && name.chars().all(fits) {
         true => Ok(()),

@@ -52,7 +52,7 @@ pub(crate) enum Command {
     /// What plugins offer to do: list and run.
     #[command(subcommand)]
     Action(Action),
-    /// Plugins beside those that ship: add, list, remove.
+    /// Plugins beside those that ship: write, test, add, list, remove.
     #[command(subcommand)]
     Plugin(Plugin),
     /// Log in to a service of `[device_login]` by entering a code on another device.
@@ -93,6 +93,10 @@ pub(crate) enum Command {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Plugin {
+    /// Begin a plugin: a folder with a plugin that works, and its test.
+    New(PluginNew),
+    /// Test a plugin: its examples, and what every plugin has to do.
+    Test(PluginTest),
     /// Add a plugin: a folder, a file, a git URL, `npm:NAME` or `pip:NAME`.
     Add(PluginAdd),
     /// Grant a plugin what it asks for now.
@@ -117,6 +121,61 @@ pub(crate) enum Plugin {
         #[arg(long)]
         json: bool,
     },
+}
+
+/// Begin a plugin.
+#[derive(Debug, Args)]
+pub(crate) struct PluginNew {
+    /// Its name, and that of the new folder.
+    pub(crate) name: String,
+    /// What it is.
+    #[arg(long, value_enum, default_value_t = PluginKind::Tool)]
+    pub(crate) kind: PluginKind,
+    /// What it is written in.
+    #[arg(long, value_enum, default_value_t = PluginLanguage::Python)]
+    pub(crate) lang: PluginLanguage,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+pub(crate) enum PluginKind {
+    /// Talks to a model server.
+    Provider,
+    /// Stands beside a provider, on its stream.
+    Extension,
+    /// Shapes sessions and requests.
+    Feature,
+    /// Something for the model to call.
+    Tool,
+    /// Works on all sessions.
+    Application,
+    /// Stands around every request.
+    Host,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum PluginLanguage {
+    /// Python 3.10 or later.
+    Python,
+    /// TypeScript on Node 20 or later.
+    Typescript,
+    /// JavaScript on Node 20 or later.
+    Javascript,
+    /// Rust, as a part of a program of your own.
+    Rust,
+}
+
+/// Test a plugin.
+#[derive(Debug, Args)]
+pub(crate) struct PluginTest {
+    /// The folder or file of the plugin, or the name of one that was added.
+    #[arg(default_value = ".")]
+    pub(crate) path: String,
+    /// Write down what people see of the examples, instead of comparing it.
+    #[arg(long)]
+    pub(crate) update: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Add a plugin.

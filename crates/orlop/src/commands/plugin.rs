@@ -1,5 +1,8 @@
 //! `orlop plugin`: packages of plugins, added, looked at and removed.
 
+mod begin;
+mod test;
+
 use crate::cli::{Plugin, PluginAdd};
 use crate::exit::Failure;
 use crate::output;
@@ -15,6 +18,8 @@ use tokio::process::Command;
 
 pub(super) async fn run(workplace: Workplace, command: Plugin) -> Result<ExitCode, Failure> {
     match command {
+        Plugin::New(new) => begin::run(new),
+        Plugin::Test(options) => test::run(&workplace, options).await,
         Plugin::Add(add) => self::add(&workplace, add).await,
         Plugin::Accept { name, yes } => accept(&workplace, &name, yes).await,
         Plugin::Remove { name } => remove(&workplace, &name),

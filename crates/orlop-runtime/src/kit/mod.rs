@@ -1,0 +1,57 @@
+//! The author's kit: a new plugin from a template, and the tests of one: its own examples and the
+//! checks that hold for all plugins, whatever their language.
+
+mod bench;
+mod checks;
+mod compare;
+mod effect;
+mod examples;
+mod probe;
+mod report;
+mod samples;
+mod schemas;
+mod template;
+
+pub use report::{Check, Finding, Report, Verdict};
+pub use template::{Language, Made, New, new_plugin};
+
+use crate::package::Package;
+use bench::Bench;
+use examples::Examples;
+use orlop_app::config::RuntimeEnv;
+use orlop_core::{Error, Result};
+
+/// How a package is tested.
+#[derive(Debug, Clone, Default)]
+pub struct TestOptions {
+    /// Write down what people see of the examples, in place of comparing it.
+    pub update: bool,
+}
+
+/// Tests a package: runs its examples and all checks. A defect of the package is in the report; an
+/// error is that the test itself could not be made. Must be called within a Tokio runtime.
+pub async fn test(package: Package, env: &RuntimeEnv, options: TestOptions) -> Result<Report> {
+    let env = env.clone();
+    let testing = tokio::task::spawn_blocking(move || run(package, &env, &options));
+    testing.await.map_err(|error| Error::internal(format!("the test was lost: {error}")))?
+}
+
+fn run(package: Package, env: &RuntimeEnv, options: &TestOptions) -> Result<Report> {
+    let examples = Examples::read(&package)?;
+    let mut report = Report::new(&package.name);
+    let mut bench = Bench::new(package, env, examples.config.clone())?;
+    let Some(description) = checks::description::starts(&mut bench, &mut report) else {
+        return Ok(report);
+    };
+    checks::description::is_sound(bench.package(), &description, &mut report);
+    let mut subjects = bench.subjects(&description);
+    checks::surfaces::check(&mut bench, &mut subjects, &mut report);
+    let ran = examples.run(&mut bench, &subjects, options.update, &mut report)?;
+    checks::answers::check(&mut bench, &subjects);
+    checks::provider::check(&mut bench, &subjects, &ran, &mut report);
+    checks::stability::check(&mut bench, &subjects, &ran, &mut report);
+    checks::answers::tell(&bench, &subjects, &mut report);
+    checks::faults::check(&mut bench, &subjects, &ran, &mut report);
+    checks::ends::check(&mut bench, &description, &mut report);
+    Ok(report)
+}

@@ -1,0 +1,10 @@
+// A tool: the model calls it, and reads what it returns.
+import { tool } from "orlop";
+
+export default tool({
+  name: "greet",
+  description: "Greets somebody.",
+  parameters: { name: { type: "string", description: "whom to greet" } },
+  annotations: { idempotent: true },
+  run: ({ name }) => `Hello, ${name}!`,
+});

@@ -1,0 +1,45 @@
+//! `orlop plugin new`: a plugin that works, to begin with.
+
+use crate::cli::{PluginKind, PluginLanguage, PluginNew};
+use crate::exit::Failure;
+use crate::output;
+use orlop_core::hooks::Kind;
+use orlop_runtime::kit::{Language, New, new_plugin};
+use std::process::ExitCode;
+
+pub(super) fn run(new: PluginNew) -> Result<ExitCode, Failure> {
+    let PluginNew { name, kind, lang } = new;
+    let kind = match kind {
+        PluginKind::Provider => Kind::Provider,
+        PluginKind::Extension => Kind::Extension,
+        PluginKind::Feature => Kind::Feature,
+        PluginKind::Tool => Kind::Tool,
+        PluginKind::Application => Kind::Application,
+        PluginKind::Host => Kind::Host,
+    };
+    let language = match lang {
+        PluginLanguage::Python => Language::Python,
+        PluginLanguage::Typescript => Language::TypeScript,
+        PluginLanguage::Javascript => Language::JavaScript,
+        PluginLanguage::Rust => Language::Rust,
+    };
+    let made = new_plugin(&New { name: name.clone(), kind, language }, std::path::Path::new(""))?;
+    output::line(&format!("made {name}/; the plugin is in {name}/{}", made.main))?;
+    let next = match lang {
+        PluginLanguage::Python | PluginLanguage::Javascript => {
+            format!("  cd {name}\n  orlop plugin test")
+        }
+        PluginLanguage::Typescript => {
+            format!(
+                "  npm install --prefix {name}    # Node before 22.18 needs it to read TypeScript\n  orlop plugin test {name}"
+            )
+        }
+        PluginLanguage::Rust => {
+            format!(
+                "  cd {name}\n  cargo test\n  cargo run -- run \"hello\"    # orlop with the plugin in it"
+            )
+        }
+    };
+    output::line(&format!("go on with:\n{next}"))?;
+    Ok(ExitCode::SUCCESS)
+}

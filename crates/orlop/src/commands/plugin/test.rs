@@ -1,0 +1,46 @@
+//! `orlop plugin test`: the examples of a plugin, and what every plugin has to do.
+
+use super::unknown;
+use crate::cli::PluginTest;
+use crate::exit::{FAILED, Failure};
+use crate::output;
+use crate::workplace::Workplace;
+use orlop_runtime::kit::{self, TestOptions};
+use orlop_runtime::{Installed, Package};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+pub(super) async fn run(workplace: &Workplace, options: PluginTest) -> Result<ExitCode, Failure> {
+    let path = place_of(workplace, &options.path)?;
+    if path.join("Cargo.toml").is_file() && !path.join(orlop_runtime::MANIFEST).is_file() {
+        let text =
+            "this is a crate: a plugin in Rust is a part of its program; `cargo test` tests it";
+        return Err(Failure::usage(text));
+    }
+    let package = Package::read(&path)?;
+    let env = workplace.config.env();
+    let report = kit::test(package, env, TestOptions { update: options.update }).await?;
+    match options.json {
+        true => output::json(&report.to_json()).map(drop)?,
+        false => output::line(&report.to_string())?,
+    }
+    Ok(if report.is_green() { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
+}
+
+/// A path that is there, else the place of an added or configured plugin.
+fn place_of(workplace: &Workplace, named: &str) -> Result<PathBuf, Failure> {
+    if Path::new(named).exists() {
+        return Ok(PathBuf::from(named));
+    }
+    let installed = Installed::read(workplace.locations.home())?;
+    let configured = workplace.config.plugin(named).ok().and_then(|entry| entry.path);
+    let place = configured.or_else(|| installed.get(named).map(|entry| entry.path.clone()));
+    match place {
+        Some(place) => Ok(place),
+        None if named.contains('/') => {
+            let text = format!("there is no {named}; name the folder or the file of a plugin");
+            Err(orlop_core::Error::not_found(text).into())
+        }
+        None => Err(unknown(named, &installed).into()),
+    }
+}

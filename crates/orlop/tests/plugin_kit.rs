@@ -1,0 +1,140 @@
+//! `orlop plugin new` and `orlop plugin test` as authors use them, with the commands of the guide.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+
+use common::{Place, finish};
+use expect_test::expect;
+use std::path::Path;
+use std::process::Stdio;
+
+/// The commands of the guide that begin a plugin, as they stand there.
+fn blocks() -> Vec<String> {
+    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/plugins/kit.md");
+    let guide = std::fs::read_to_string(guide).unwrap();
+    let blocks = guide.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+    blocks.map(str::to_owned).collect()
+}
+
+/// Runs commands in a shell that finds this `orlop`.
+async fn shell(place: &Place, commands: &str) -> common::Done {
+    let bin = Path::new(env!("CARGO_BIN_EXE_orlop")).parent().unwrap().display().to_string();
+    let path = std::env::var("PATH").unwrap_or_default();
+    let own = place.path().join("bin").display().to_string();
+    let mut shell = place.program("sh");
+    shell.args(["-e", "-c", commands]).env("PATH", format!("{own}:{bin}:{path}"));
+    finish(shell.stdout(Stdio::piped()).spawn().unwrap()).await
+}
+
+fn has(program: &str, arguments: &[&str]) -> bool {
+    let done = std::process::Command::new(program).args(arguments).output();
+    done.is_ok_and(|done| done.status.success())
+}
+
+/// Whether TypeScript can be read: by Node itself, or with the compiler that the SDK is tested with.
+/// That one stands for the registry of packages, which tests do not call.
+fn prepare_typescript(place: &Place) -> bool {
+    let sdk = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../sdk/typescript/node_modules");
+    let reads_it = has("node", &["-e", "process.exit(process.features.typescript ? 0 : 1)"]);
+    if !reads_it && !sdk.join("typescript").is_dir() {
+        return false;
+    }
+    let npm = match sdk.canonicalize() {
+        Ok(sdk) => format!("#!/bin/sh\nln -s {} \"$3/node_modules\"\n", sdk.display()),
+        Err(_) => "#!/bin/sh\n".to_owned(),
+    };
+    let file = place.write("bin/npm", npm);
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(file, mode).unwrap();
+    true
+}
+
+#[tokio::test]
+async fn three_commands_of_the_guide_lead_to_a_green_test() {
+    let blocks = blocks();
+    assert_eq!(blocks.len(), 3);
+    for commands in blocks {
+        assert_eq!(commands.lines().count(), 3, "{commands}");
+        let place = Place::new("kit").await;
+        let is_typescript = commands.contains("typescript");
+        if commands.contains("script") && !has("node", &["--version"]) {
+            orlop_testkit::skip(&commands, "there is no node");
+            continue;
+        }
+        if is_typescript && !prepare_typescript(&place) {
+            orlop_testkit::skip(
+                &commands,
+                "node does not read TypeScript; `npm ci` in sdk/typescript",
+            );
+            continue;
+        }
+        let done = shell(&place, &commands).await;
+        assert_eq!((done.code, done.err.as_str()), (Some(0), ""), "{}", done.out);
+        assert!(done.out.contains("25 passed, 0 failed, 1 skipped"), "{}", done.out);
+        assert!(
+            done.out.starts_with("made hello/; the plugin is in hello/plugin."),
+            "{}",
+            done.out
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_failing_plugin_has_the_exit_code_one_and_says_why() {
+    let place = Place::new("kit").await;
+    place.run(&["plugin", "new", "hello"]).await.ok();
+    let examples =
+        "[[example]]\ntool = \"greet\"\ninput = { name = \"Ada\" }\nsays = \"Goodbye!\"\n";
+    place.write("hello/examples.toml", examples);
+    let done = place.run(&["plugin", "test", "hello"]).await;
+    assert_eq!((done.code, done.err.as_str()), (Some(1), ""));
+    let failed: Vec<&str> = done.out.lines().filter(|line| !line.starts_with("ok ")).collect();
+    expect![[r#"
+        FAIL  tool hello: example "greet"
+                seen:     Hello, Ada!
+                expected: Goodbye!
+                fix:      correct the plugin, or the example if this is what it should do
+        skip  tool hello: what people see of "greet" (`orlop plugin test --update` writes it down, so that a change is noticed)
+
+        24 passed, 1 failed, 1 skipped"#]].assert_eq(&failed.join("\n"));
+    // The name of one that was added will do, and programs read JSON.
+    place.run(&["plugin", "add", "hello"]).await.ok();
+    let moved = place.run_in("elsewhere", &["plugin", "test", "hello", "--json", "--update"]).await;
+    assert_eq!((moved.code, moved.err.as_str()), (Some(1), ""));
+    let report: serde_json::Value = serde_json::from_str(&moved.out).unwrap();
+    assert_eq!((&report["failed"], &report["package"]), (&1.into(), &"hello".into()));
+    assert!(place.path().join("hello/displays.toml").is_file());
+}
+
+#[tokio::test]
+async fn errors_are_kind() {
+    let place = Place::new("kit").await;
+    place.run(&["plugin", "new", "hello"]).await.ok();
+    let written = std::fs::read_to_string(place.path().join("hello/plugin.py")).unwrap();
+    place
+        .run(&["plugin", "new", "hello", "--lang", "javascript"])
+        .await
+        .fails(1, &["is there already and stays as it is"]);
+    assert_eq!(std::fs::read_to_string(place.path().join("hello/plugin.py")).unwrap(), written);
+    assert!(!place.path().join("hello/plugin.mjs").exists());
+    place.run(&["plugin", "new", "a b"]).await.fails(2, &["use up to 64 letters, digits, _ and -"]);
+    place.run(&["plugin", "test", "nowhere"]).await.fails(4, &["no plugin \"nowhere\" was added"]);
+    place.run(&["plugin", "test", "./nowhere"]).await.fails(4, &["name the folder or the file"]);
+    place.write("hello/examples.toml", "[[example]]\nname = \"x\"\n");
+    place
+        .run(&["plugin", "test", "hello"])
+        .await
+        .fails(2, &["exactly one of tool, action, chat and hook"]);
+    place.run(&["plugin", "new", "rusty", "--lang", "rust"]).await.ok();
+    place.run(&["plugin", "test", "rusty"]).await.fails(2, &["`cargo test` tests it"]);
+    place.write("hello/plugin.py", "def broken(:\n");
+    place.write("hello/examples.toml", "");
+    let done = place.run(&["plugin", "test", "hello"]).await;
+    assert_eq!(done.code, Some(1));
+    assert!(
+        done.out.contains("plugin.py cannot be loaded: line 1: invalid syntax"),
+        "{}",
+        done.out
+    );
+}
