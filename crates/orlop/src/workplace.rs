@@ -5,7 +5,7 @@ use orlop_app::assets::{AssetFiles, AssetLimits};
 use orlop_app::config::{AppConfig, Locations, RuntimeEnv};
 use orlop_app::{Application, Host, Plugins};
 use orlop_core::Error;
-use orlop_runtime::{LeftOut, Runtime};
+use orlop_runtime::{LeftOut, Runtime, Workbench};
 use std::path::{Path, PathBuf};
 
 /// Folders, configuration and plugins of a command.
@@ -29,6 +29,17 @@ impl Workplace {
         plugins: Plugins,
         strict: bool,
     ) -> Result<Self, Failure> {
+        Self::find_on(file, set, plugins, strict, Workbench::default())
+    }
+
+    /// The same, with what the author of a plugin works on.
+    pub(crate) fn find_on(
+        file: Option<&Path>,
+        set: &[String],
+        plugins: Plugins,
+        strict: bool,
+        workbench: Workbench,
+    ) -> Result<Self, Failure> {
         let vars = RuntimeEnv::process_vars();
         let working_dir = std::env::current_dir().map_err(|error| Failure {
             code: crate::exit::FAILED,
@@ -41,7 +52,7 @@ impl Workplace {
             true => AppConfig::load(&locations, set, env)?,
             false => AppConfig::read(&locations, set, env),
         };
-        let (runtime, left_out) = Runtime::load(&config, locations.home());
+        let (runtime, left_out) = Runtime::load_on(&config, locations.home(), workbench);
         let plugins = runtime.plugins(plugins);
         let providers = plugins.provider_names();
         let providers: Vec<&str> = providers.iter().map(String::as_str).collect();

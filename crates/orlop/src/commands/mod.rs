@@ -12,7 +12,7 @@ mod run;
 mod session;
 mod trace;
 
-use crate::cli::{Cli, Command, Model};
+use crate::cli::{Cli, Command, Model, Plugin};
 use crate::exit::Failure;
 use crate::workplace::Workplace;
 use clap::CommandFactory;
@@ -42,6 +42,16 @@ pub(crate) async fn dispatch(cli: Cli, plugins: Plugins) -> Result<ExitCode, Fai
             agent::models(find(true)?, agent, json).await
         }
         Command::Model(Model::Pull(pull)) => model::run(&find(false)?, pull).await,
+        Command::Plugin(Plugin::Dev(dev)) => {
+            let find =
+                |bench| Workplace::find_on(config.as_deref(), &set, plugins.clone(), true, bench);
+            plugin::dev(dev, find).await
+        }
+        Command::Plugin(Plugin::Record(record)) => {
+            let find =
+                |bench| Workplace::find_on(config.as_deref(), &set, plugins.clone(), true, bench);
+            plugin::record(record, find).await
+        }
         Command::Plugin(command) => plugin::run(find(false)?, command).await,
         Command::Login { name } => login::log_in(find(true)?, name).await,
         Command::Logout { name } => login::log_out(find(true)?, name).await,

@@ -1,4 +1,11 @@
-//! `orlop plugin`: packages of plugins, added, looked at and removed.
+//! `orlop plugin`: packages of plugins, added, looked at, worked on and removed.
+
+mod develop;
+mod explain;
+mod replay;
+
+pub(super) use develop::dev;
+pub(super) use replay::record;
 
 use crate::cli::{Plugin, PluginAdd};
 use crate::exit::Failure;
@@ -18,7 +25,13 @@ pub(super) async fn run(workplace: Workplace, command: Plugin) -> Result<ExitCod
         Plugin::Add(add) => self::add(&workplace, add).await,
         Plugin::Accept { name, yes } => accept(&workplace, &name, yes).await,
         Plugin::Remove { name } => remove(&workplace, &name),
+        Plugin::Replay(replay) => replay::replay(&workplace, replay).await,
+        Plugin::Explain(explain) => explain::run(&workplace, explain).await,
         Plugin::List { json } => list(&workplace, json),
+        // They begin before there is a workplace.
+        Plugin::Dev(_) | Plugin::Record(_) => {
+            Err(Error::internal("this command was begun too late").into())
+        }
     }
 }
 
