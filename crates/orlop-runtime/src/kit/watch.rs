@@ -7,6 +7,8 @@ use std::time::Duration;
 
 /// How often files are looked at.
 const PACE: Duration = Duration::from_millis(150);
+/// How long files must stay as they are: programs write them in several steps.
+const CALM: Duration = Duration::from_millis(40);
 
 /// Looks at the files of a package.
 pub struct Watch {
@@ -25,11 +27,20 @@ impl Watch {
         let mut clock = tokio::time::interval(PACE);
         loop {
             clock.tick().await;
-            let now = look(&self.path);
-            if now != self.last {
-                self.last = now;
-                return Package::read(&self.path);
+            let mut now = look(&self.path);
+            if now == self.last {
+                continue;
             }
+            loop {
+                tokio::time::sleep(CALM).await;
+                let later = look(&self.path);
+                if later == now {
+                    break;
+                }
+                now = later;
+            }
+            self.last = now;
+            return Package::read(&self.path);
         }
     }
 }

@@ -22,10 +22,13 @@ pub(crate) async fn record(
     let runtime = workplace.runtime.clone();
     let prompt = run.prompt.clone().unwrap_or_default();
     let ended = run::run(workplace, run).await;
-    // A turn that failed is worth keeping, too.
     let recording = recorder.finish(&prompt, &runtime);
-    recording.write(&file)?;
     let (calls, packages) = recording.summary();
+    // A turn that failed is worth keeping, too; one that never began is not.
+    if calls == 0 && ended.is_err() {
+        return ended;
+    }
+    recording.write(&file)?;
     let packages = if packages.is_empty() { "no plugin".to_owned() } else { packages.join(", ") };
     output::tell(&format!("recorded {calls} hook calls of {packages} in {}", file.display()));
     ended
