@@ -18,9 +18,12 @@ use std::time::Duration;
 
 /// The longest line.
 const MAX_LINE: u64 = 32 << 20;
-/// What may wait to be taken: parts of streams, their bytes, and bytes to be written.
-const MAX_PARTS: usize = 20_000;
-const MAX_BYTES: usize = 256 << 20;
+/// What one stream may give: parts that wait to be taken, parts in all, and their bytes.
+const MAX_WAITING: usize = 20_000;
+const MAX_PARTS: usize = 500_000;
+const MAX_STREAM: usize = 64 << 20;
+/// What may wait to be written.
+const MAX_UNWRITTEN: usize = 256 << 20;
 /// How much of a log line is kept.
 const MAX_LOG_LINE: u64 = 8 << 10;
 /// Log lines kept to explain the end of a process.
@@ -73,22 +76,35 @@ pub(crate) enum Step {
     End(Result<Box<RawValue>>),
 }
 
-/// What a stream has given that nobody took yet.
+/// How much a stream has given, and what of it nobody took yet.
 #[derive(Default)]
-pub(crate) struct Backlog(Mutex<(usize, usize)>);
+pub(crate) struct Backlog(Mutex<Given>);
+
+#[derive(Default)]
+struct Given {
+    waiting: usize,
+    parts: usize,
+    bytes: usize,
+}
 
 impl Backlog {
+    /// Counts a part; whether that is still within reason.
     fn add(&self, bytes: usize) -> bool {
-        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        held.0 += 1;
-        held.1 += bytes;
-        held.0 <= MAX_PARTS && held.1 <= MAX_BYTES
+        let mut given = self.given();
+        given.waiting += 1;
+        given.parts += 1;
+        given.bytes += bytes;
+        given.waiting <= MAX_WAITING && given.parts <= MAX_PARTS && given.bytes <= MAX_STREAM
     }
 
-    pub(crate) fn take(&self, bytes: usize) {
-        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        held.0 = held.0.saturating_sub(1);
-        held.1 = held.1.saturating_sub(bytes);
+    /// Somebody took a part.
+    pub(crate) fn take(&self) {
+        let mut given = self.given();
+        given.waiting = given.waiting.saturating_sub(1);
+    }
+
+    fn given(&self) -> MutexGuard<'_, Given> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -216,7 +232,7 @@ impl Peer {
         if let Some(error) = &state.ended {
             return Err(error.clone());
         }
-        if state.unwritten > MAX_BYTES {
+        if state.unwritten > MAX_UNWRITTEN {
             return Err(self.shared.error("does not read what it is sent"));
         }
         let id = state.next;

@@ -82,10 +82,9 @@ impl ProcessPlugin {
             peer.ask(lent.clone(), |slots, id| self.line(hook, input, Some(cx), &lent, slots, id))?;
         let ended = match self.0.process.package().limits.timeout() {
             None => answer.await,
-            Some(limit) => tokio::time::timeout(limit, answer).await.map_err(|_| {
-                let limit = limit.as_millis();
-                Error::plugin(format!("no answer within {limit} ms (limits.timeout_ms)"))
-            })?,
+            Some(limit) => {
+                tokio::time::timeout(limit, answer).await.map_err(|_| no_answer(limit))?
+            }
         };
         drop(call);
         let answer = ended.map_err(|_| Error::plugin("the process ended"))??;
@@ -107,14 +106,24 @@ impl ProcessPlugin {
             let (call, steps, backlog) = peer.stream(lent.clone(), |slots, id| {
                 plugin.line(hook, &input, Some(&cx), &lent, slots, id)
             })?;
-            let items = steps.filter_map(move |step| {
-                // The call lives as long as somebody takes its parts.
-                let _held = &call;
-                if let Step::Part(part) = &step {
-                    backlog.take(part.get().len());
+            let limit = plugin.0.process.package().limits.timeout();
+            let items = futures::stream::unfold(Some((call, steps)), move |held| {
+                let backlog = backlog.clone();
+                async move {
+                    // The call lives as long as somebody takes its parts.
+                    let (call, mut steps) = held?;
+                    let next = match limit {
+                        None => steps.next().await,
+                        Some(limit) => match tokio::time::timeout(limit, steps.next()).await {
+                            Ok(next) => next,
+                            Err(_) => return Some((Some(Err(no_answer(limit))), None)),
+                        },
+                    };
+                    backlog.take();
+                    Some((read(next?), Some((call, steps))))
                 }
-                futures::future::ready(read(step))
             });
+            let items = items.filter_map(futures::future::ready);
             Ok::<_, Error>(items)
         };
         futures::stream::once(begun)
@@ -124,6 +133,10 @@ impl ProcessPlugin {
             })
             .boxed()
     }
+}
+
+fn no_answer(limit: Duration) -> Error {
+    Error::plugin(format!("no answer within {} ms (limits.timeout_ms)", limit.as_millis()))
 }
 
 /// Reads an answer; `null` is the one that changes nothing.

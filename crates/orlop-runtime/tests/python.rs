@@ -2,46 +2,15 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-#[path = "../../orlop-plugins/tests/stage/mod.rs"]
-mod stage;
+mod common;
 
-use orlop_app::config::{RuntimeEnv, Vars};
+use common::stage::*;
+use common::*;
 use orlop_core::Map;
-use orlop_runtime::{Package, Runtime};
+use orlop_runtime::Runtime;
 use orlop_testkit::scripted::ScriptedReply;
 use serde_json::json;
-use stage::*;
 use std::path::Path;
-
-/// A package of one file, written into the working folder's parent.
-fn package(stage: &Stage, name: &str, manifest: Option<&str>, code: &str) -> Package {
-    let folder = stage.outside().join("packages").join(name);
-    std::fs::create_dir_all(&folder).unwrap();
-    std::fs::write(folder.join("plugin.py"), code).unwrap();
-    if let Some(manifest) = manifest {
-        let text = format!(
-            "[plugin]\nname = \"{name}\"\nversion = \"1.2.3\"\n[run]\npython = \"plugin.py\"\n{manifest}"
-        );
-        std::fs::write(folder.join("plugin.toml"), text).unwrap();
-    }
-    Package::read(&folder).unwrap()
-}
-
-fn env(stage: &Stage) -> RuntimeEnv {
-    let mut vars: Vars = stage.vars.clone();
-    vars.insert("WORKING_DIR".to_owned(), stage.work().display().to_string());
-    RuntimeEnv::from_vars(vars)
-}
-
-/// The stage with the plugins of these packages.
-fn with_packages(stage: Stage, packages: Vec<Package>) -> (Stage, Runtime) {
-    let mut runtime = Runtime::new(env(&stage), stage.home());
-    for package in packages {
-        runtime.add(package, Map::new()).unwrap();
-    }
-    let added = runtime.clone();
-    (stage.with(|plugins| added.plugins(plugins)), runtime)
-}
 
 #[tokio::test]
 async fn a_function_is_a_tool() {

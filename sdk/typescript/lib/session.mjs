@@ -24,10 +24,11 @@ export class Session {
   /** As it crosses the border. */
   toJSON() {
     const { session_id, messages, native_messages } = this.#given;
-    const isSame = this.session_id === session_id && equal(this.#metadata, this.metadata)
+    const isSame = this.session_id === session_id
       && isUnchanged(messages, this.messages)
       && (native_messages === null ? this.native_messages === null : isUnchanged(native_messages, this.native_messages));
-    if (isSame) return { $session: { handle: this.#handle } };
+    if (isSame && equal(this.#metadata, this.metadata)) return { $session: { handle: this.#handle } };
+    if (isSame) return { $session: { handle: this.#handle, metadata: this.metadata } };
     if (skippedOf(messages) > 0) {
       throw new PluginError("bad_state", `session ${session_id} was given without its first ${skippedOf(messages)} messages, so it cannot be sent back changed; ask for the whole: history = { executeAction: "full" }`);
     }
