@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-fn main() {
+fn main() -> std::io::Result<()> {
     let sdk = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../sdk");
     let mut code = String::new();
     for (name, folder, ends) in [
@@ -32,7 +32,6 @@ fn main() {
     }
     let out = std::env::var("OUT_DIR").unwrap_or_default();
     std::fs::write(Path::new(&out).join("sdk_files.rs"), code)
-        .unwrap_or_else(|error| panic!("{error}"));
 }
 
 /// The files an SDK is made of, without its tests and what tools leave there.

@@ -31,10 +31,10 @@ impl Masking {
             (Value::Array(open), Value::Array(masked)) => {
                 open.iter().zip(masked).for_each(|(open, masked)| self.compare(open, masked));
             }
-            (Value::String(open), Value::String(masked)) if masked == MASK => {
-                if open.len() >= SHORTEST && !self.seen.contains(open) {
-                    self.seen.push(open.clone());
-                }
+            (Value::String(open), Value::String(masked))
+                if masked == MASK && open.len() >= SHORTEST && !self.seen.contains(open) =>
+            {
+                self.seen.push(open.clone());
             }
             _ => {}
         }

@@ -1,7 +1,6 @@
 //! Notices that a package was changed.
 
 use crate::package::Package;
-use orlop_core::Result;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -22,8 +21,8 @@ impl Watch {
         Self { path: path.to_owned(), last: look(path) }
     }
 
-    /// Waits until the package is another one than before, whole or broken, and reads it.
-    pub async fn changed(&mut self) -> Result<Package> {
+    /// Waits until the package is another one than before, whole or broken.
+    pub async fn changed(&mut self) {
         let mut clock = tokio::time::interval(PACE);
         loop {
             clock.tick().await;
@@ -40,7 +39,7 @@ impl Watch {
                 now = later;
             }
             self.last = now;
-            return Package::read(&self.path);
+            return;
         }
     }
 }

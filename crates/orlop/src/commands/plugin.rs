@@ -47,14 +47,14 @@ async fn add(workplace: &Workplace, add: PluginAdd) -> Result<ExitCode, Failure>
         }
     };
     let name = add.name.unwrap_or_else(|| package.name.clone());
-    if let (Some(held), false) = (installed.get(&name), is_copy) {
-        if held.path != folder {
-            let text = format!(
-                "a plugin \"{name}\" is there already, from {}; remove it first, or give this one another name with --name",
-                held.source
-            );
-            return Err(Error::conflict(text).into());
-        }
+    if let (Some(held), false) = (installed.get(&name), is_copy)
+        && held.path != folder
+    {
+        let text = format!(
+            "a plugin \"{name}\" is there already, from {}; remove it first, or give this one another name with --name",
+            held.source
+        );
+        return Err(Error::conflict(text).into());
     }
     if !agreed(&name, &package, &installed, add.yes).await? {
         discard(&folder, is_copy);

@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Why a round is over.
 enum Next {
-    Changed(orlop_core::Result<Package>),
+    Changed,
     Leave,
 }
 
@@ -55,10 +55,9 @@ pub(crate) async fn dev(
     for words in package.grants.in_words() {
         say(&format!("{} may {words}, as its plugin.toml asks", package.name));
     }
-    let mut package: orlop_core::Result<Package> = Ok(package);
     loop {
         let began = Instant::now();
-        let next = match package {
+        let next = match Package::read(&bench.command.path) {
             Ok(package) => bench.round(package, began, &find).await?,
             Err(error) => {
                 say(&format!("cannot be used: {}", error.message()));
@@ -67,7 +66,7 @@ pub(crate) async fn dev(
         };
         match next {
             Next::Leave => return Ok(ExitCode::SUCCESS),
-            Next::Changed(changed) => package = changed,
+            Next::Changed => {}
         }
     }
 }
@@ -135,7 +134,7 @@ impl Bench {
     /// Waits for the next change.
     async fn wait(&mut self) -> Next {
         tokio::select! {
-            package = self.watch.changed() => Next::Changed(package),
+            () = self.watch.changed() => Next::Changed,
             () = self.interrupts.next() => Next::Leave,
         }
     }
@@ -151,7 +150,7 @@ impl Bench {
             let Some(typed) = &mut self.typed else { return self.wait().await };
             let line = tokio::select! {
                 line = typed.recv() => line,
-                package = self.watch.changed() => return Next::Changed(package),
+                () = self.watch.changed() => return Next::Changed,
                 () = self.interrupts.next() => return Next::Leave,
             };
             let Some(line) = line else { return Next::Leave };
@@ -180,7 +179,7 @@ impl Bench {
         };
         let begun = tokio::select! {
             begun = host.chat(request) => begun,
-            package = self.watch.changed() => return Some(Next::Changed(package)),
+            () = self.watch.changed() => return Some(Next::Changed),
             () = self.interrupts.next() => return Some(Next::Leave),
         };
         let mut chat = match begun {
@@ -193,11 +192,10 @@ impl Bench {
         let next = loop {
             let event = tokio::select! {
                 event = chat.next() => event,
-                package = self.watch.changed() => break Next::Changed(package),
+                () = self.watch.changed() => break Next::Changed,
                 () = self.interrupts.next() => break Next::Leave,
             };
-            let Some(event) = event else { return None };
-            match &event.kind {
+            match &event?.kind {
                 EventKind::ToolCall { name, preview, .. } => {
                     say(&format!("· {}", if preview.is_empty() { name } else { preview }));
                 }
