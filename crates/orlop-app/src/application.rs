@@ -315,6 +315,14 @@ impl Application {
         Self { caller: side_request(plugin, cx), ..self.clone() }
     }
 
+    /// Notes in the trace of the request under way that a plugin was refused an operation.
+    pub fn note_refusal(&self, plugin: &str, operation: &str) {
+        if let Some(tracer) = &self.tracer {
+            let detail = serde_json::json!({ "plugin": plugin, "operation": operation });
+            tracer.note("refused", detail, std::time::Instant::now(), "error");
+        }
+    }
+
     /// Whom this handle acts for.
     pub fn scope(&self) -> &Scope {
         &self.scope

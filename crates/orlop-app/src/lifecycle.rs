@@ -85,7 +85,9 @@ impl Hooked<'_> {
             state: entry.state.clone(),
         };
         let hook = Hook::ApplicationExecuteAction;
-        self.app.runner().call(&entry.plugin, hook, |p| p.execute_action(&input, cx)).await
+        let runner = self.app.runner();
+        runner.about_to_act(entry.plugin.name(), action, cx.lifecycle());
+        runner.call(&entry.plugin, hook, |p| p.execute_action(&input, cx)).await
     }
 
     /// What an action of an application plugin is told.

@@ -20,12 +20,21 @@ pub(crate) struct Tracer {
 struct State {
     open: Vec<Open>,
     done: Vec<Map>,
+    /// The action that is about to start, by plugin.
+    next: Vec<(String, Action)>,
+}
+
+/// Which action a call of `execute_action` runs, and the lifecycle it runs at.
+struct Action {
+    id: String,
+    lifecycle: Option<String>,
 }
 
 struct Open {
     plugin: String,
     hook: Hook,
     at: Instant,
+    action: Option<Action>,
 }
 
 impl Tracer {
@@ -61,11 +70,22 @@ impl Observer for Tracer {
     fn hook(&self, plugin: &str, hook: Hook, event: HookEvent<'_>) {
         let mut state = locked(&self.state);
         if let HookEvent::Started = event {
-            state.open.push(Open { plugin: plugin.to_owned(), hook, at: Instant::now() });
+            let runs = matches!(
+                hook,
+                Hook::ExtensionExecuteAction
+                    | Hook::FeatureExecuteAction
+                    | Hook::ApplicationExecuteAction
+            );
+            let next = state.next.iter().position(|(held, _)| runs && held == plugin);
+            let action = next.map(|place| state.next.swap_remove(place).1);
+            state.open.push(Open { plugin: plugin.to_owned(), hook, at: Instant::now(), action });
             return;
         }
         let place = state.open.iter().rposition(|open| open.plugin == plugin && open.hook == hook);
-        let at = place.map_or_else(Instant::now, |place| state.open.swap_remove(place).at);
+        let (at, action) = match place.map(|place| state.open.swap_remove(place)) {
+            Some(open) => (open.at, open.action),
+            None => (Instant::now(), None),
+        };
         let (outcome, changed) = match event {
             HookEvent::Failed(error) => ("error", json!(error.to_string())),
             HookEvent::Answered(value) => ("ok", summary(value)),
@@ -82,9 +102,26 @@ impl Observer for Tracer {
             "outcome": outcome,
             "change": changed,
         });
-        if let Value::Object(entry) = entry {
+        if let Value::Object(mut entry) = entry {
+            if let Some(action) = action {
+                entry.insert("action".to_owned(), action.id.into());
+                if let Some(lifecycle) = action.lifecycle {
+                    entry.insert("lifecycle".to_owned(), lifecycle.into());
+                }
+            }
             state.done.push(entry);
         }
+    }
+
+    fn action(&self, plugin: &str, action: &str, lifecycle: Option<&str>) {
+        let action = Action { id: action.to_owned(), lifecycle: lifecycle.map(str::to_owned) };
+        let mut state = locked(&self.state);
+        state.next.retain(|(held, _)| held != plugin);
+        state.next.push((plugin.to_owned(), action));
+    }
+
+    fn lifecycle(&self, lifecycle: &str) {
+        self.note("lifecycle", lifecycle.into(), Instant::now(), "ok");
     }
 }
 

@@ -76,6 +76,12 @@ async fn the_trace_of_a_request_names_every_hook_with_its_time() {
     }
     assert_eq!(find("recorder", "execute_action")["change"]["session_metadata"], json!({"x": 1}));
     assert_eq!(find("core_recorder", "execute_action")["outcome"], "error");
+    for plugin in ["recorder", "core_recorder"] {
+        let entry = find(plugin, "execute_action");
+        assert!(entry["action"].is_string() && entry["lifecycle"].is_string(), "{entry:?}");
+    }
+    let came = |entry: &Map| entry["kind"] == "lifecycle" && entry["detail"] == "request_complete";
+    assert_eq!(trace.iter().filter(|entry| came(entry)).count(), 1);
     let models = trace.iter().filter(|entry| entry["kind"] == "model_call").count();
     assert_eq!(models, 2);
     assert_eq!(app.trace("nobody").await.unwrap_err().class(), ErrorClass::NotFound);

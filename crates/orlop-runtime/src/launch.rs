@@ -44,25 +44,43 @@ pub(crate) struct Launch {
     vars: Vars,
     config: Map,
     work: PathBuf,
+    data: PathBuf,
 }
 
 impl Launch {
     pub(crate) fn new(package: Package, env: &RuntimeEnv, home: &Path, config: Map) -> Self {
+        let data = data_folder(home, &package.name);
+        Self::with_data(package, env, home, config, data)
+    }
+
+    /// The same, with what it keeps between runs in another folder.
+    pub(crate) fn with_data(
+        package: Package,
+        env: &RuntimeEnv,
+        home: &Path,
+        config: Map,
+        data: PathBuf,
+    ) -> Self {
         let granted = |name: &str| {
             USUAL.contains(&name) || package.grants.env.iter().any(|granted| granted == name)
         };
-        let vars = env.vars_for_plugin(&package.folder, &data_folder(home, &package.name));
+        let vars = env.vars_for_plugin(&package.folder, &data);
         let own = |name: &str| matches!(name, "PLUGIN_DIR" | "PLUGIN_DATA");
         let vars = vars.into_iter().filter(|(name, _)| granted(name) || own(name)).collect();
         let work = env.get("WORKING_DIR").map_or_else(|| package.folder.clone(), PathBuf::from);
-        Self { package, home: home.to_owned(), vars, config, work }
+        Self { package, home: home.to_owned(), vars, config, work, data }
+    }
+
+    /// The section of the package in the configuration.
+    pub(crate) fn settings(&self) -> &Map {
+        &self.config
     }
 
     /// Starts the process.
     pub(crate) fn start(&self) -> Result<(ProcessGroup, PipeWriter, PipeReader, PipeReader)> {
-        let data = data_folder(&self.home, &self.package.name);
-        std::fs::create_dir_all(&data).map_err(|error| {
-            Error::unavailable(format!("the folder {} cannot be made: {error}", data.display()))
+        std::fs::create_dir_all(&self.data).map_err(|error| {
+            let data = self.data.display();
+            Error::unavailable(format!("the folder {data} cannot be made: {error}"))
         })?;
         let mut vars = self.vars.clone();
         let mut command = match &self.package.run {
@@ -121,7 +139,7 @@ impl Launch {
             "config": self.config,
             "folders": {
                 "package": self.package.folder,
-                "data": data_folder(&self.home, &self.package.name),
+                "data": self.data,
                 "work": self.work,
             },
         })

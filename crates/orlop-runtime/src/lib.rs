@@ -20,11 +20,13 @@ mod process;
 mod reverse;
 mod sdk;
 mod secrets;
+mod tap;
 
 pub use description::{Description, PluginDescription, Wanted};
 pub use grants::Grants;
 pub use installed::{Entry, Installed};
 pub use package::{Limits, MANIFEST, OnFailure, PROTOCOL, Package, Run};
+pub use tap::{Crossed, Tap, Way};
 
 use description::Remembered;
 use launch::Launch;
@@ -43,6 +45,17 @@ pub struct Runtime {
     env: RuntimeEnv,
     home: PathBuf,
     packages: Vec<Arc<Loaded>>,
+    tap: Option<Tap>,
+}
+
+/// Where an author works on a package: it stands in for the one of the same name, and may have
+/// what it asks for; an ear hears what crosses.
+#[derive(Clone, Default)]
+pub struct Workbench {
+    /// The package that is worked on.
+    pub package: Option<Package>,
+    /// Hears the lines of all packages.
+    pub tap: Option<Tap>,
 }
 
 /// A package that could not be used.
@@ -63,13 +76,19 @@ struct Loaded {
 impl Runtime {
     /// A runtime without packages. What belongs to plugins is kept in `home`.
     pub fn new(env: RuntimeEnv, home: impl Into<PathBuf>) -> Self {
-        Self { env, home: home.into(), packages: Vec::new() }
+        Self { env, home: home.into(), packages: Vec::new(), tap: None }
     }
 
     /// A runtime with the packages of a configuration and those the user added. A package that
     /// cannot be used is left out, and why is told; the others work without it.
     pub fn load(config: &AppConfig, home: &Path) -> (Self, Vec<LeftOut>) {
-        let mut runtime = Self::new(config.env().clone(), home);
+        Self::load_on(config, home, Workbench::default())
+    }
+
+    /// The same, with what an author works on.
+    pub fn load_on(config: &AppConfig, home: &Path, workbench: Workbench) -> (Self, Vec<LeftOut>) {
+        let Workbench { package, tap } = workbench;
+        let mut runtime = Self { tap, ..Self::new(config.env().clone(), home) };
         let mut left_out = Vec::new();
         let installed = Installed::read(home).unwrap_or_else(|error| {
             left_out.push(LeftOut {
@@ -80,23 +99,34 @@ impl Runtime {
         });
         let configured = config.plugin_names().into_iter().map(str::to_owned);
         let added = installed.packages().map(|(name, _)| name.to_owned());
-        let mut names: Vec<String> = configured.chain(added).collect();
+        let given = package.as_ref().map(|package| package.name.clone());
+        let mut names: Vec<String> = configured.chain(added).chain(given).collect();
         names.sort();
         names.dedup();
         for name in names {
-            if let Err(error) = runtime.load_one(config, &installed, &name) {
+            let given = package.clone().filter(|package| package.name == name);
+            if let Err(error) = runtime.load_one(config, &installed, &name, given) {
                 left_out.push(LeftOut { name, reason: error.message().to_owned() });
             }
         }
         (runtime, left_out)
     }
 
-    fn load_one(&mut self, config: &AppConfig, installed: &Installed, name: &str) -> Result<()> {
+    fn load_one(
+        &mut self,
+        config: &AppConfig,
+        installed: &Installed,
+        name: &str,
+        given: Option<Package>,
+    ) -> Result<()> {
         let configured = match config.plugin_names().contains(&name) {
             true => Some(config.plugin(name)?),
             false => None,
         };
         let settings = configured.as_ref().map(|entry| entry.settings.clone()).unwrap_or_default();
+        if let Some(package) = given {
+            return self.add(package, settings).map(|_| ());
+        }
         let path = configured.and_then(|entry| entry.path);
         let path = path.or_else(|| installed.get(name).map(|entry| entry.path.clone()));
         // A shipped one, which is there already.
@@ -117,7 +147,8 @@ impl Runtime {
     pub fn add(&mut self, package: Package, settings: Map) -> Result<&Description> {
         let remembered = Remembered::new(&self.home);
         let known = remembered.get(&package);
-        let process = Process::new(Launch::new(package, &self.env, &self.home, settings));
+        let process =
+            Process::new(Launch::new(package, &self.env, &self.home, settings), self.tap.clone());
         let description = match known {
             Some(description) => description,
             None => {

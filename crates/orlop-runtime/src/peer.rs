@@ -4,6 +4,7 @@
 use crate::call::Lent;
 use crate::lists::Slots;
 use crate::reverse;
+use crate::tap::{ProcessTap, Way};
 use futures::channel::{mpsc, oneshot};
 use orlop_app::ProcessGroup;
 use orlop_core::{Error, ErrorClass, Result, Value};
@@ -41,6 +42,7 @@ struct Shared {
     last_words: Mutex<Vec<String>>,
     /// Dropped, the process and all it started are ended.
     group: Mutex<Option<ProcessGroup>>,
+    tap: Option<ProcessTap>,
 }
 
 #[derive(Default)]
@@ -136,6 +138,7 @@ impl Peer {
     pub(crate) fn new(
         package: &str,
         process: (ProcessGroup, PipeWriter, PipeReader, PipeReader),
+        tap: Option<ProcessTap>,
         on_end: impl FnOnce() + Send + 'static,
     ) -> Result<Self> {
         let (group, input, output, errors) = process;
@@ -147,6 +150,7 @@ impl Peer {
             runtime: tokio::runtime::Handle::current(),
             last_words: Mutex::default(),
             group: Mutex::new(Some(group)),
+            tap,
         });
         let thread = |name: &str, body: Box<dyn FnOnce() + Send>| {
             let builder = std::thread::Builder::new().name(format!("{package} {name}"));
@@ -246,7 +250,14 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn hear(&self, way: Way, line: &[u8]) {
+        if let Some(tap) = &self.tap {
+            tap.hear(way, line);
+        }
+    }
+
     fn write(&self, state: &mut State, mut line: Vec<u8>) {
+        self.hear(Way::Plugin, &line);
         line.push(b'\n');
         state.unwritten += line.len();
         // A writer that is gone has ended the connection, or is about to.
@@ -302,6 +313,7 @@ impl Shared {
             if line.iter().all(u8::is_ascii_whitespace) {
                 continue;
             }
+            self.hear(Way::Host, &line);
             if let Err(error) = self.read_line(&line) {
                 return Some(error);
             }
@@ -466,6 +478,7 @@ impl Shared {
             if text.is_empty() {
                 continue;
             }
+            self.hear(Way::Log, text.as_bytes());
             tracing::info!(target: "orlop::plugin", plugin = self.package, "{text}");
             let mut words = self.last_words.lock().unwrap_or_else(PoisonError::into_inner);
             if words.len() == LAST_WORDS {

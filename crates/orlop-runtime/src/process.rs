@@ -7,7 +7,8 @@ use crate::grants::Grants;
 use crate::launch::Launch;
 use crate::package::Package;
 use crate::peer::Peer;
-use orlop_core::{Error, Result};
+use crate::tap::{ProcessTap, Tap};
+use orlop_core::{Error, Map, Result};
 use rustix::process::Pid;
 use serde_json::json;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -28,6 +29,7 @@ const SHORT_PAUSE: Duration = Duration::from_secs(2);
 /// The process of a package.
 pub(crate) struct Process {
     launch: Launch,
+    tap: Option<Tap>,
     grants: Arc<Grants>,
     /// Held while the process is being started.
     starting: tokio::sync::Mutex<()>,
@@ -45,14 +47,19 @@ struct State {
 }
 
 impl Process {
-    pub(crate) fn new(launch: Launch) -> Arc<Self> {
+    pub(crate) fn new(launch: Launch, tap: Option<Tap>) -> Arc<Self> {
         let grants = Arc::new(launch.package.grants.clone());
         let (starting, state) = Default::default();
-        Arc::new(Self { launch, grants, starting, state })
+        Arc::new(Self { launch, tap, grants, starting, state })
     }
 
     pub(crate) fn package(&self) -> &Package {
         &self.launch.package
+    }
+
+    /// The settings it is introduced with.
+    pub(crate) fn settings(&self) -> &Map {
+        self.launch.settings()
     }
 
     pub(crate) fn grants(&self) -> &Arc<Grants> {
@@ -122,7 +129,8 @@ impl Process {
         let process = self.launch.start()?;
         let leader = process.0.leader();
         let ended = Arc::downgrade(self);
-        let peer = Arc::new(Peer::new(name, process, move || noticed(&ended))?);
+        let tap = self.tap.as_ref().map(|tap| ProcessTap::new(tap, name));
+        let peer = Arc::new(Peer::new(name, process, tap, move || noticed(&ended))?);
         let lent = Lent::new(name, &self.grants, None);
         let introduction = self.launch.introduction();
         let (call, answer) = peer.ask_blocking(lent, |_, id| {

@@ -21,6 +21,9 @@ pub(crate) async fn answer(
         Some(("app", operation)) => {
             if let Err(error) = lent.grants.check_app(operation) {
                 tracing::warn!(target: "orlop::plugin", plugin = lent.plugin, operation, "refused: not granted");
+                if let Ok(app) = lent.app() {
+                    app.note_refusal(&lent.plugin, method);
+                }
                 return Err(error);
             }
             of_app(lent, operation, Args(args)).await

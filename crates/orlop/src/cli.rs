@@ -112,6 +112,14 @@ pub(crate) enum Plugin {
         /// The plugin.
         name: String,
     },
+    /// Work on a plugin: start it again whenever a file of it changes, and show what it does.
+    Dev(PluginDev),
+    /// Ask once, as `orlop run` does, and keep everything that crosses to and from plugins.
+    Record(PluginRecord),
+    /// Run a plugin against a recording and show what comes out otherwise.
+    Replay(PluginReplay),
+    /// Say why an action of a plugin ran or did not.
+    Explain(PluginExplain),
     /// The plugins there are, and those that cannot be used.
     List {
         /// All plugins, those that ship among them, in the order they run in.
@@ -176,6 +184,60 @@ pub(crate) struct PluginTest {
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Why a plugin did something, or did not.
+#[derive(Debug, Args)]
+pub(crate) struct PluginExplain {
+    /// The plugin.
+    pub(crate) plugin: String,
+    /// One of its actions, or of its hooks; all if it is not said.
+    pub(crate) action: Option<String>,
+    /// In this request; the last one if it is not said.
+    #[arg(long, value_name = "ID")]
+    pub(crate) request: Option<String>,
+    /// For this agent; the one of the request if it is not said.
+    #[arg(long, short, value_name = "AGENT")]
+    pub(crate) agent: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Work on a plugin.
+#[derive(Debug, Args)]
+pub(crate) struct PluginDev {
+    /// Its folder or file.
+    pub(crate) path: PathBuf,
+    /// Ask this now and after every change. Without it, every line that is typed is asked.
+    pub(crate) prompt: Option<String>,
+    /// The agent.
+    #[arg(long, short, value_name = "AGENT")]
+    pub(crate) agent: Option<String>,
+    /// Run tool calls that would ask; without it they are refused.
+    #[arg(long)]
+    pub(crate) yes: bool,
+}
+
+/// Keep what crosses between Orlop and its plugins.
+#[derive(Debug, Args)]
+pub(crate) struct PluginRecord {
+    /// The file to write.
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) run: Run,
+}
+
+/// Run a plugin against a recording.
+#[derive(Debug, Args)]
+pub(crate) struct PluginReplay {
+    /// The recording.
+    pub(crate) file: PathBuf,
+    /// The plugin: its folder or file. Without it, the one in use of the recorded name.
+    pub(crate) path: Option<PathBuf>,
+    /// Write what came out now into the recording.
+    #[arg(long)]
+    pub(crate) update: bool,
 }
 
 /// Add a plugin.

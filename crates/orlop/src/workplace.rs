@@ -6,7 +6,7 @@ use orlop_app::config::{AppConfig, Locations, RuntimeEnv};
 use orlop_app::{Application, Host, Plugins};
 use orlop_core::Error;
 use orlop_mcp::McpServers;
-use orlop_runtime::{LeftOut, Runtime};
+use orlop_runtime::{LeftOut, Runtime, Workbench};
 use std::path::PathBuf;
 
 /// What the flags of a command say about the configuration.
@@ -40,6 +40,16 @@ pub(crate) struct Workplace {
 impl Workplace {
     /// Reads the configuration. Problems in it are kept for `config check` unless `strict`.
     pub(crate) fn find(wanted: &Wanted, plugins: Plugins, strict: bool) -> Result<Self, Failure> {
+        Self::find_on(wanted, plugins, strict, Workbench::default())
+    }
+
+    /// The same, with what the author of a plugin works on.
+    pub(crate) fn find_on(
+        wanted: &Wanted,
+        plugins: Plugins,
+        strict: bool,
+        workbench: Workbench,
+    ) -> Result<Self, Failure> {
         let Wanted { file, set, trust, packages } = wanted;
         let vars = RuntimeEnv::process_vars();
         let mut locations = Locations::find(&vars, &working_dir()?, file.as_deref())
@@ -53,7 +63,7 @@ impl Workplace {
             false => AppConfig::read(&locations, set, env),
         };
         let (runtime, left_out) = match packages {
-            true => Runtime::load(&config, locations.home()),
+            true => Runtime::load_on(&config, locations.home(), workbench),
             false => (Runtime::new(config.env().clone(), locations.home()), Vec::new()),
         };
         let plugins = runtime.plugins(plugins);

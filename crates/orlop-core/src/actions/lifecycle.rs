@@ -38,6 +38,7 @@ impl Core {
         if self.plugins.providers.is_empty() {
             return Ok(run);
         }
+        self.runner.about_to_run(lifecycle);
         let resolution = self.resolve(config).await?;
         let state = &resolution.state;
         let cx = self.action_context(&resolution, config, context, session, Some(lifecycle));

@@ -194,6 +194,7 @@ impl Core {
         input: ActionInput,
         cx: &Context,
     ) -> Result<ActionResult> {
+        self.runner.about_to_act(owner.name(), &input.action_id, cx.lifecycle());
         match owner {
             Owner::Extension(plugin) => {
                 let hook = Hook::ExtensionExecuteAction;

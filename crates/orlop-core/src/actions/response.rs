@@ -43,6 +43,7 @@ impl Core {
         state: &State,
         cx: &Context,
     ) -> Result<ResponseDone> {
+        self.runner.about_to_run(lifecycle);
         let ResponseActions { finals, native, native_finals, baseline } = response;
         let mut done = ResponseDone {
             finals,

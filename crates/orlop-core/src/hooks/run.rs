@@ -36,6 +36,13 @@ pub enum HookEvent<'a> {
 pub trait Observer: Send + Sync {
     /// `hook` of `plugin` has come to `event`.
     fn hook(&self, plugin: &str, hook: Hook, event: HookEvent<'_>);
+
+    /// `action` of `plugin` is about to run, by hand or in a lifecycle: the `execute_action` that
+    /// the plugin starts next.
+    fn action(&self, _plugin: &str, _action: &str, _lifecycle: Option<&str>) {}
+
+    /// The actions of a lifecycle are about to run.
+    fn lifecycle(&self, _lifecycle: &str) {}
 }
 
 /// How hooks are called, by the core and by the layers above it.
@@ -48,6 +55,20 @@ pub struct Runner {
 }
 
 impl Runner {
+    /// Tells the observer which action is about to run.
+    pub fn about_to_act(&self, plugin: &str, action: &str, lifecycle: Option<&str>) {
+        if let Some(observer) = &self.observer {
+            observer.action(plugin, action, lifecycle);
+        }
+    }
+
+    /// Tells the observer which lifecycle is about to run.
+    pub fn about_to_run(&self, lifecycle: &str) {
+        if let Some(observer) = &self.observer {
+            observer.lifecycle(lifecycle);
+        }
+    }
+
     /// Calls `hook` of `plugin`. The default outcome stands in where the plugin does not
     /// implement the hook, or fails and the table says to skip.
     pub async fn call<'a, P, T>(

@@ -1,19 +1,34 @@
-//! The author's kit: a new plugin from a template, and the tests of one: its own examples and the
-//! checks that hold for all plugins, whatever their language.
+//! The author's kit: a new plugin from a template; the tests of one, its own examples and the checks
+//! that hold for all plugins, whatever their language; what crossed the border, shown, recorded and
+//! played again; and why an action ran or did not.
 
 mod bench;
+mod calls;
+mod changes;
 mod checks;
 mod compare;
 mod effect;
 mod examples;
+mod explain;
+mod masking;
 mod probe;
+mod recording;
+mod replay;
 mod report;
+mod said;
 mod samples;
 mod schemas;
+mod talk;
 mod template;
+mod watch;
 
+pub use explain::{ActionWhy, Evidence, Explanation, Standing, explain};
+pub use recording::{Recorder, Recording};
+pub use replay::{Replay, Replayed};
 pub use report::{Check, Finding, Report, Verdict};
+pub use said::CallLog;
 pub use template::{Language, Made, New, new_plugin};
+pub use watch::Watch;
 
 use crate::package::Package;
 use bench::Bench;

@@ -14,7 +14,7 @@ mod session;
 mod trace;
 mod trust;
 
-use crate::cli::{Cli, Command, Config, Model};
+use crate::cli::{Cli, Command, Config, Model, Plugin};
 use crate::exit::Failure;
 use crate::workplace::{Wanted, Workplace};
 use clap::CommandFactory;
@@ -28,6 +28,7 @@ pub(crate) async fn dispatch(cli: Cli, plugins: Plugins) -> Result<ExitCode, Fai
     let wanted = Wanted { file, set, trust, packages: true };
     let find = |strict: bool| Workplace::find(&wanted, plugins.clone(), strict);
     let ready = |strict: bool| Workplace::find_telling(&wanted, plugins.clone(), strict);
+    let on = |workbench| Workplace::find_on(&wanted, plugins.clone(), true, workbench);
     match command {
         Command::Completions { shell } => {
             // Not to stdout itself: the generator panics if it cannot write.
@@ -54,6 +55,8 @@ pub(crate) async fn dispatch(cli: Cli, plugins: Plugins) -> Result<ExitCode, Fai
             agent::models(ready(true)?, agent, json).await
         }
         Command::Model(Model::Pull(pull)) => model::run(&ready(false)?, pull).await,
+        Command::Plugin(Plugin::Dev(dev)) => plugin::dev(dev, on).await,
+        Command::Plugin(Plugin::Record(record)) => plugin::record(record, on).await,
         Command::Plugin(command) => plugin::run(ready(false)?, command).await,
         Command::Login { name } => login::log_in(ready(true)?, name).await,
         Command::Logout { name } => login::log_out(ready(true)?, name).await,

@@ -1,7 +1,13 @@
-//! `orlop plugin`: packages of plugins, added, looked at and removed.
+//! `orlop plugin`: packages of plugins, added, looked at, worked on and removed.
 
 mod begin;
+mod develop;
+mod explain;
+mod replay;
 mod test;
+
+pub(super) use develop::dev;
+pub(super) use replay::record;
 
 use crate::cli::{Plugin, PluginAdd};
 use crate::exit::Failure;
@@ -25,6 +31,12 @@ pub(super) async fn run(workplace: Workplace, command: Plugin) -> Result<ExitCod
         Plugin::Remove { name } => remove(&workplace, &name),
         Plugin::List { order: true, json } => list_in_order(&workplace, json),
         Plugin::List { order: false, json } => list(&workplace, json),
+        Plugin::Replay(replay) => replay::replay(&workplace, replay).await,
+        Plugin::Explain(explain) => explain::run(&workplace, explain).await,
+        // They begin before there is a workplace.
+        Plugin::Dev(_) | Plugin::Record(_) => {
+            Err(Error::internal("this command was begun too late").into())
+        }
     }
 }
 

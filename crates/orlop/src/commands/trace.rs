@@ -44,7 +44,10 @@ fn row(entry: &Map) -> Vec<String> {
     };
     let what = match text("hook") {
         hook if hook.is_empty() => format!("{} {}", text("kind"), detail(entry.get("detail"))),
-        hook => hook,
+        hook => match text("action") {
+            action if action.is_empty() => hook,
+            action => format!("{hook} {action}"),
+        },
     };
     let changed: String = text("change").chars().take(60).collect();
     vec![millis("start_us"), millis("duration_us"), text("plugin"), what, text("outcome"), changed]

@@ -1,0 +1,53 @@
+//! Notices that a package was changed.
+
+use crate::package::Package;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How often files are looked at.
+const PACE: Duration = Duration::from_millis(150);
+/// How long files must stay as they are: programs write them in several steps.
+const CALM: Duration = Duration::from_millis(40);
+
+/// Looks at the files of a package.
+pub struct Watch {
+    path: PathBuf,
+    last: String,
+}
+
+impl Watch {
+    /// From now on.
+    pub fn new(path: &Path) -> Self {
+        Self { path: path.to_owned(), last: look(path) }
+    }
+
+    /// Waits until the package is another one than before, whole or broken.
+    pub async fn changed(&mut self) {
+        let mut clock = tokio::time::interval(PACE);
+        loop {
+            clock.tick().await;
+            let mut now = look(&self.path);
+            if now == self.last {
+                continue;
+            }
+            loop {
+                tokio::time::sleep(CALM).await;
+                let later = look(&self.path);
+                if later == now {
+                    break;
+                }
+                now = later;
+            }
+            self.last = now;
+            return;
+        }
+    }
+}
+
+/// What a package is made of; why it cannot be read, where that is so.
+fn look(path: &Path) -> String {
+    match Package::read(path) {
+        Ok(package) => package.fingerprint(),
+        Err(error) => error.message().to_owned(),
+    }
+}

@@ -1,0 +1,124 @@
+//! `orlop plugin explain`: why an action ran or did not.
+
+use crate::cli::PluginExplain;
+use crate::commands::agent::usable;
+use crate::exit::Failure;
+use crate::output;
+use crate::workplace::Workplace;
+use orlop_app::Application;
+use orlop_core::{Map, Value};
+use orlop_runtime::kit::{ActionWhy, Evidence, Explanation, explain};
+use std::process::ExitCode;
+
+pub(super) async fn run(
+    workplace: &Workplace,
+    command: PluginExplain,
+) -> Result<ExitCode, Failure> {
+    let PluginExplain { plugin, action, request, agent, json } = command;
+    let app = workplace.application().await?;
+    let request = request_of(&app, request).await?;
+    let agent = match (agent, &request) {
+        (Some(agent), _) => agent,
+        (None, Some(request)) => match agent_of(&app, &request.session).await? {
+            Some(agent) => agent,
+            None => app.config().default_agent()?,
+        },
+        (None, None) => app.config().default_agent()?,
+    };
+    let (core, config) = usable(&app, &agent)?;
+    let mut actions = app.application_actions().await?;
+    actions.extend(core.session_actions(&config).await?);
+    let raw = app.config().raw();
+    let hosts = raw.get("hosts").and_then(|hosts| hosts.get("plugins")).and_then(Value::as_array);
+    let evidence = Evidence {
+        manifests: app.plugins().manifests(),
+        left_out: &workplace.left_out,
+        agent: &agent,
+        config: &config,
+        hosts: hosts
+            .map(|names| names.iter().filter_map(Value::as_str).map(str::to_owned).collect()),
+        active: core.plugins_for(&config).await?,
+        tags: core.tags_for(&config).await?,
+        actions,
+        request: request.map(|request| (request.id, request.trace)),
+    };
+    let explained = explain(&plugin, action.as_deref(), &evidence);
+    workplace.close().await;
+    let explained = explained?;
+    if json {
+        return Ok(output::json(&explained)?);
+    }
+    print(&explained)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+struct Request {
+    id: String,
+    session: String,
+    trace: Vec<Map>,
+}
+
+/// The request named, or the last one there is.
+async fn request_of(app: &Application, given: Option<String>) -> Result<Option<Request>, Failure> {
+    let turn = match &given {
+        Some(id) => app.store().turn(app.scope(), id).await?,
+        None => app.store().turns(app.scope(), None, 1).await?.into_iter().next(),
+    };
+    let Some(turn) = turn else {
+        // Says what is wrong with the id.
+        return match given {
+            Some(id) => Err(app.trace(&id).await.err().map_or_else(
+                || Failure::usage(format!("there is no request \"{id}\"")),
+                Failure::from,
+            )),
+            None => Ok(None),
+        };
+    };
+    let trace = app.trace(&turn.request).await?;
+    Ok(Some(Request { id: turn.request, session: turn.session, trace }))
+}
+
+async fn agent_of(app: &Application, session: &str) -> Result<Option<String>, Failure> {
+    Ok(app.store().head(app.scope(), session).await?.and_then(|head| head.agent))
+}
+
+fn print(explained: &Explanation) -> std::io::Result<()> {
+    let Explanation { plugin, agent, request, standing, actions, hooks, refused } = explained;
+    match request {
+        Some(id) => output::line(&format!("{plugin}, agent {agent}, request {id}"))?,
+        None => output::line(&format!("{plugin}, agent {agent}; there has been no request yet"))?,
+    }
+    for standing in standing {
+        let on = if standing.active { "on" } else { "off" };
+        output::line(&format!("  {} {on}: {}", standing.kind, standing.why))?;
+    }
+    for ActionWhy { action, runs_at, verdict, why } in actions {
+        let at = match runs_at.is_empty() {
+            true => String::new(),
+            false => format!(" (runs at {})", runs_at.join(", ")),
+        };
+        output::line(&format!("action {action}{at}: {}", verdict.replace('_', " ")))?;
+        for why in why {
+            output::line(&format!("  {why}"))?;
+        }
+    }
+    for operation in refused {
+        output::line(&format!(
+            "refused {operation}: not granted; its plugin.toml has to ask for it under [grants]"
+        ))?;
+    }
+    if !hooks.is_empty() {
+        output::line("hooks in that request:")?;
+    }
+    for hook in hooks {
+        let took = format!("{}.{} ms", hook.took_us / 1000, hook.took_us % 1000 / 100);
+        let times =
+            if hook.times == 1 { "once".to_owned() } else { format!("{} times", hook.times) };
+        let failed = match &hook.error {
+            Some(error) => format!(", failed {} of them: {error}", hook.failed),
+            None => String::new(),
+        };
+        output::line(&format!("  {} {times}, {took}{failed}", hook.hook))?;
+    }
+    Ok(())
+}
