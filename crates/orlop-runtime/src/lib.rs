@@ -99,6 +99,7 @@ impl Runtime {
         });
         let configured = config.plugin_names().into_iter().map(str::to_owned);
         let added = installed.packages().map(|(name, _)| name.to_owned());
+        let added = added.filter(|name| !config.is_plugin_off(name));
         let given = package.as_ref().map(|package| package.name.clone());
         let mut names: Vec<String> = configured.chain(added).chain(given).collect();
         names.sort();

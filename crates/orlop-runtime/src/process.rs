@@ -24,7 +24,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// A process that lived so long has not failed at its start.
 const PROVEN: Duration = Duration::from_secs(30);
 /// A pause that is waited for rather than told of.
-const SHORT_PAUSE: Duration = Duration::from_secs(2);
+const SHORT_PAUSE: Duration = Duration::from_millis(500);
 
 /// The process of a package.
 pub(crate) struct Process {

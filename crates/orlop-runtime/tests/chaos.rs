@@ -24,7 +24,7 @@ name, kind = sys.argv[1], sys.argv[2]
 draw = random.Random(f"{name}{os.environ.get('PLUGIN_DATA', '')[-1:]}{time.monotonic_ns()}")
 def send(value): sys.stdout.write(json.dumps(value) + "\n"); sys.stdout.flush()
 def answer(m, result): send({"jsonrpc": "2.0", "id": m["id"], "result": result})
-hooks = ["get_tool_schemas", "execute_tool"] if kind == "tool" else ["context_providers", "before_tool_call", "on_request_end"]
+hooks = ["get_tool_schemas", "execute_tool"] if kind == "tool" else ["context_providers", "on_request_end"]
 for line in sys.stdin:
     m = json.loads(line)
     method = m.get("method")
@@ -56,7 +56,7 @@ for line in sys.stdin:
 "#;
 
 fn package(stage: &Stage, name: &str, kind: &str) -> Package {
-    let mut package = raw_package(stage, name, "timeout_ms = 250\n", CODE);
+    let mut package = raw_package(stage, name, "timeout_ms = 100\n", CODE);
     let words = ["python3", "-u", "raw.py", name, kind];
     package.run = orlop_runtime::Run::Command(words.map(str::to_owned).to_vec());
     package

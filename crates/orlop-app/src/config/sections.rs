@@ -90,6 +90,12 @@ impl AppConfig {
         self.enabled("plugins")
     }
 
+    /// Whether `[plugins]` says that a plugin is not to be used.
+    pub fn is_plugin_off(&self, name: &str) -> bool {
+        let node = self.tree.get("plugins").and_then(Node::table).and_then(|table| table.get(name));
+        node.is_some_and(|node| !is_enabled(node))
+    }
+
     /// A plugin of `[plugins]`.
     pub fn plugin(&self, name: &str) -> Result<PluginEntry> {
         let (node, values) = self.entry("plugins", "plugin", name)?;
