@@ -123,7 +123,8 @@ export interface Core {
   importSession(data: string, options?: { format?: string }): Promise<Session>;
   patchNativeInternalMetadata(native_messages: NativeItem[], indices: number[], patch: Json): Promise<NativeItem[]>;
   coreMessagesToNative(core_messages: Message[], options?: Options): Promise<NativeItem[]>;
-  sendRequest(session: AnySession, options?: Options & { request_id?: string }): Promise<any>;
+  /** Asks the model once. Gives the session with the answer, and the messages that were added. */
+  sendRequest(session: AnySession, options?: Options & { request_id?: string }): Promise<{ session: Session; messages: Message[] }>;
   getPluginsForConfig(options?: Options): Promise<Json>;
   initializeActionRequest(native_messages: NativeItem[], state: State, options?: Options): Promise<any>;
   getAvailableTools(options?: Options): Promise<Json[]>;

@@ -191,6 +191,21 @@ async fn a_budget_that_is_used_up_ends_the_request_before_the_model_is_asked() {
 }
 
 #[tokio::test]
+async fn plugins_ask_models_within_the_budgets_of_whom_they_ask_for() {
+    let replies = vec![took("a", 400_000, 20_000), took("never", 1, 1)];
+    let stage = stage(replies).settings(PRICE).settings("usage.max_cost_per_session = 0.5");
+    let app = stage.start().await;
+    events_of(&app, ask("s", &"x".repeat(9_000))).await;
+    let compact = ActionCall::new("compaction", "compact_range");
+    let told = match app.execute_action(compact, Some("s")).await {
+        Ok(result) => json!(result).to_string(),
+        Err(error) => error.message().to_owned(),
+    };
+    assert!(told.contains("usage.max_cost_per_session allows $0.50"), "{told}");
+    assert_eq!(stage.model.requests().len(), 1, "the model is not asked");
+}
+
+#[tokio::test]
 async fn a_turn_that_goes_on_and_on_is_ended_between_two_calls() {
     let stage = stage((0..9).map(|_| calling(10_000)).collect())
         .settings("usage.max_tokens_per_turn = 25000");

@@ -33,7 +33,7 @@ use launch::Launch;
 use orlop_app::Plugins;
 use orlop_app::config::{AppConfig, RuntimeEnv};
 use orlop_core::hooks::Kind;
-use orlop_core::{Error, Map, Result};
+use orlop_core::{Error, Feature, Map, Result};
 use plugin::ProcessPlugin;
 use process::Process;
 use std::path::{Path, PathBuf};
@@ -194,6 +194,17 @@ impl Runtime {
         extensions.fold(plugins, |plugins, (held, plugin)| {
             plugins.extension(held.provider.as_deref(), plugin)
         })
+    }
+
+    /// The features of the packages, for a core that is used on its own.
+    pub fn features(&self) -> Vec<Arc<dyn Feature>> {
+        let all = self.packages.iter().flat_map(|loaded| {
+            let features = loaded.description.plugins.iter();
+            features.filter(|held| held.kind() == Some(Kind::Feature)).map(move |held| {
+                Arc::new(ProcessPlugin::new(&loaded.process, held.clone())) as Arc<dyn Feature>
+            })
+        });
+        all.collect()
     }
 
     /// Ends all processes: each is asked to, and then made to.

@@ -18,7 +18,7 @@ const toolOf = (body, star = "") => `
     async ${star}executeTool({ payload }, call) { ${body} }
   }`;
 
-test("a session that was not changed goes back as its handle", async (t) => {
+test("a session goes back as its handle, with its metadata if that was changed", async (t) => {
   const host = await start(t, `
     export class Slicer {
       async executeAction({ session }, call) {
@@ -26,7 +26,7 @@ test("a session that was not changed goes back as its handle", async (t) => {
         const other = await call.core.forAgent("writer").addMessage(short, "user", "more");
         other.metadata.title = "t";
         await call.core.add_message(other, "user", "again");
-        const [sent, finals] = await call.core.sendRequest(other);
+        const { session: sent, messages: finals } = await call.core.sendRequest(other);
         await call.core.exportSession({ session_id: "mine", messages: [], metadata: {} });
         return { message: sent.session_id + finals[0].content + call.context.session.messages.length };
       }
@@ -37,7 +37,7 @@ test("a session that was not changed goes back as its handle", async (t) => {
   host.answer({
     "core.slice_session": answer("h2"),
     "core.add_message": answer("h3"),
-    "core.send_request": async () => [session("h4", { session_id: "s9" }), [{ role: "assistant", content: "ok" }]],
+    "core.send_request": async () => ({ session: session("h4", { session_id: "s9" }), messages: [{ role: "assistant", content: "ok" }] }),
     "core.export_session": (args) => (asked.push(args), "{}"),
   });
   const input = { action_id: "x", session: session("h1"), native_messages: list(), params: {}, state: {}, revision: 0 };
@@ -47,7 +47,7 @@ test("a session that was not changed goes back as its handle", async (t) => {
     { args: { session: { $session: { handle: "h1" } }, start: 0, end: 1 }, call: 7 },
     { args: { session: { $session: { handle: "h2" } }, role: "user", content: "more" }, call: 7, agent: "writer" },
     {
-      args: { session: { session_id: "s1", messages: [{ role: "user", content: "hi", metadata: {} }], metadata: { title: "t" } }, role: "user", content: "again" },
+      args: { session: { $session: { handle: "h3", metadata: { title: "t" } } }, role: "user", content: "again" },
       call: 7,
     },
     { session: { session_id: "mine", messages: [], metadata: {} } },

@@ -77,7 +77,7 @@ test("my_app_plugin", async (t) => {
     message: "Action completed successfully.",
   });
   assert.deepEqual(called, [
-    { session_id: "s1", messages: [{ role: "user", content: "hi", metadata: {} }], metadata: { title: "t", my_action_runs: 1 } },
+    { $session: { handle: "h9", metadata: { title: "t", my_action_runs: 1 } } },
     "released l1",
     { type: "my_action_complete", session_id: "s1" },
   ]);

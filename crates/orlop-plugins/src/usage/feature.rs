@@ -1,10 +1,14 @@
-//! The feature: counts every model call, whoever makes it.
+//! The feature: counts every model call, whoever makes it, and keeps calls that plugins make of their
+//! own accord within the budgets of who they are made for.
 
+use super::budget::check;
 use super::ledger::{Call, record};
 use super::tally::Tally;
 use super::{NAME, described};
 use orlop_app::Application;
-use orlop_core::hooks::{FinalizeChange, FinalizeInput, Hook, HookSet};
+use orlop_core::hooks::{
+    FinalizeChange, FinalizeInput, Hook, HookSet, RequestChange, RequestInput,
+};
 use orlop_core::{Answer, Context, Feature, Manifest, Map, NativeItem, Plugin, Value};
 
 /// Counts the tokens and the cost of every model call of an application, those that plugins make of
@@ -18,11 +22,28 @@ pub struct Usage {
 impl Plugin for Usage {
     fn manifest(&self) -> Manifest {
         let manifest = Manifest::new(NAME, "1.0.0").priority(900).without_models();
-        described(manifest).only(HookSet::of(&[Hook::FeatureFinalize]))
+        described(manifest)
+            .only(HookSet::of(&[Hook::FeatureInitializeRequest, Hook::FeatureFinalize]))
     }
 }
 
 impl Feature for Usage {
+    fn initialize_request<'a>(
+        &'a self,
+        _: &'a RequestInput,
+        cx: &'a Context,
+    ) -> Answer<'a, RequestChange> {
+        // The calls of a turn are checked by its lifecycle.
+        if cx.get("requested_by").is_none() {
+            return Answer::default();
+        }
+        let Ok(app) = Application::of(cx) else { return Answer::default() };
+        Answer::later(async move {
+            check(&app, cx).await?;
+            Ok(RequestChange::default())
+        })
+    }
+
     fn finalize<'a>(
         &'a self,
         input: &'a FinalizeInput,
