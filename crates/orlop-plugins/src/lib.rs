@@ -1,6 +1,7 @@
 //! The plugins that ship with Orlop: tools, features, application and host plugins. All of them
 //! use the contracts that every other plugin has, and nothing else.
 
+mod actions;
 mod activity;
 mod arguments;
 mod aside;
@@ -28,6 +29,7 @@ mod usage;
 mod web_fetch;
 mod workspace;
 
+pub use actions::ActionTools;
 pub use activity::Activity;
 pub use ask_user::AskUser;
 pub use attachment_hints::AttachmentHints;

@@ -11,8 +11,8 @@ mod workplace;
 use clap::Parser;
 use orlop_app::Plugins;
 use orlop_plugins::{
-    Activity, AskUser, AttachmentHints, Attachments, Compaction, CompactionActions, Delegate,
-    DeviceLogin, FileChanges, Files, Memory, MemoryActions, Mentions, PermissionActions,
+    ActionTools, Activity, AskUser, AttachmentHints, Attachments, Compaction, CompactionActions,
+    Delegate, DeviceLogin, FileChanges, Files, Memory, MemoryActions, Mentions, PermissionActions,
     Permissions, SessionTitle, Shell, Skills, SlashCommands, SubSessions, SystemMessage, Todo,
     TodoReminder, Usage, UsageReport, UserMemory, WebFetch,
 };
@@ -31,6 +31,7 @@ use std::sync::Arc;
 /// The plugins that ship with Orlop. The providers share one HTTP client, and with it connections.
 pub fn shipped_plugins() -> Plugins {
     let http = HttpClient::new(HttpSettings::default());
+    let actions = Arc::new(ActionTools::default());
     let activity = Arc::new(Activity::default());
     let mentions = Arc::new(Mentions::default());
     let skills = Arc::new(Skills::default());
@@ -55,6 +56,7 @@ pub fn shipped_plugins() -> Plugins {
         .feature(skills.clone())
         .feature(Arc::new(SystemMessage::default()))
         .feature(Arc::new(Usage::default()))
+        .tool(actions.clone())
         .tool(Arc::new(AskUser))
         .tool(Arc::new(Delegate::default()))
         .tool(Arc::new(Files::default()))
@@ -73,6 +75,7 @@ pub fn shipped_plugins() -> Plugins {
         .application(Arc::new(SlashCommands))
         .application(Arc::new(SubSessions))
         .application(Arc::new(UsageReport))
+        .host(actions)
         .host(activity)
         .host(Arc::new(AttachmentHints))
         .host(mentions)
