@@ -245,6 +245,13 @@ impl Peer {
     }
 }
 
+/// Nobody can call it any more.
+impl Drop for Peer {
+    fn drop(&mut self) {
+        self.shared.end(self.shared.error("is not used any more, and was ended"));
+    }
+}
+
 impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)

@@ -32,7 +32,7 @@ pub(crate) struct Process {
     tap: Option<Tap>,
     grants: Arc<Grants>,
     /// Held while the process is being started.
-    starting: tokio::sync::Mutex<()>,
+    starting: Mutex<()>,
     state: Mutex<State>,
 }
 
@@ -76,28 +76,19 @@ impl Process {
         if let Some(peer) = self.running() {
             return Ok(peer);
         }
-        let _starting = self.starting.lock().await;
+        let process = self.clone();
+        let started = tokio::task::spawn_blocking(move || process.peer_blocking()).await;
+        started.map_err(|error| Error::internal(format!("a plugin cannot be started: {error}")))?
+    }
+
+    /// The same, in place. Who comes while it is being started waits for it.
+    pub(crate) fn peer_blocking(self: &Arc<Self>) -> Result<Arc<Peer>> {
+        let _starting = self.starting.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(peer) = self.running() {
             return Ok(peer);
         }
-        let pause = self.pause()?;
-        tokio::time::sleep(pause).await;
-        let process = self.clone();
-        let started = tokio::task::spawn_blocking(move || process.start()).await;
-        started
-            .map_err(|error| Error::internal(format!("a plugin cannot be started: {error}")))?
-            .map(|(peer, _)| peer)
-    }
-
-    /// The same, in place.
-    pub(crate) fn peer_blocking(self: &Arc<Self>) -> Result<Arc<Peer>> {
-        match self.running() {
-            Some(peer) => Ok(peer),
-            None => {
-                std::thread::sleep(self.pause()?);
-                self.start().map(|(peer, _)| peer)
-            }
-        }
+        std::thread::sleep(self.pause()?);
+        self.start().map(|(peer, _)| peer)
     }
 
     /// How long to wait before the next start; an error if that is too long to wait for.
