@@ -47,9 +47,12 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("filter_tools", "once for each configuration"),
 ];
 
-/// What was called on which path.
+/// What was called, and the paths it was called on.
+type Noted = BTreeMap<String, BTreeSet<String>>;
+
+/// The path that is taken now, and what was noted so far.
 #[derive(Clone, Default)]
-struct Notes(Arc<Mutex<(String, BTreeMap<String, BTreeSet<String>>)>>);
+struct Notes(Arc<Mutex<(String, Noted)>>);
 
 impl Notes {
     fn on(&self, path: &str) {
@@ -322,7 +325,7 @@ async fn paths(stage: &Stage, host: &Host, notes: &Notes) {
     ask_at(host, true).await;
 }
 
-fn table(noted: &BTreeMap<String, BTreeSet<String>>) -> (String, Vec<String>) {
+fn table(noted: &Noted) -> (String, Vec<String>) {
     let mut text = String::from(
         "# Which hook runs where\n\nWritten by a test that asks a plugin with every hook along every path a request can take in this version; do not edit.\n\
          *delegated* counts only what happens inside of the task. The paths of the HTTP host and of the terminal will be added with them.\n\n",
