@@ -207,7 +207,9 @@ pub(crate) fn title_of(session: &Session) -> Option<String> {
     }
     let first =
         session.messages().iter().find(|message| message.role() == orlop_core::Role::User)?;
-    let text = searchable(first);
+    // What came with a message is not what it is about.
+    let own = first.text();
+    let text = if own.trim().is_empty() { searchable(first) } else { own.to_string() };
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let title: String = words.chars().take(TITLE).collect();
     let title = if words.chars().count() > TITLE { format!("{title}…") } else { title };
@@ -223,4 +225,22 @@ pub(crate) fn restore(stored: SessionJson) -> Session {
 pub(crate) fn is_unstored(metadata: &Map) -> bool {
     let marked = |key: &str| metadata.get(key).and_then(Value::as_bool) == Some(true);
     marked("ephemeral") || marked("side")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_title_is_what_the_user_wrote_and_not_what_came_with_it() {
+        let parts = json!([{ "type": "text", "text": "File a.txt:\n```\nhello\n```" }]);
+        let titled = |content: &str| {
+            let message = json!({ "role": "user", "content": content, "multipartContent": parts });
+            let session = json!({ "session_id": "s", "messages": [message], "metadata": {} });
+            title_of(&Session::from_json(session).unwrap()).unwrap()
+        };
+        assert_eq!(titled("read  this"), "read this");
+        assert_eq!(titled(""), "File a.txt: ``` hello ```");
+    }
 }

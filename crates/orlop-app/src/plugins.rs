@@ -7,6 +7,7 @@ use orlop_core::{
     Provider, Result, Tool, Value,
 };
 use std::cmp::Reverse;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Plugins in registration order. Every agent's core has all providers, extensions and features;
@@ -102,7 +103,11 @@ impl Plugins {
             match kind {
                 "feature" | "tool" => manifests.sort_by_key(|manifest| manifest.priority),
                 "host" => manifests.sort_by_key(|manifest| Reverse(manifest.priority)),
-                _ => manifests.dedup_by(|a, b| a.name == b.name),
+                // An extension may stand beside several providers.
+                _ => {
+                    let mut seen = HashSet::new();
+                    manifests.retain(|manifest| seen.insert(manifest.name.clone()));
+                }
             }
             match kind {
                 // These stand in the order of registration.
