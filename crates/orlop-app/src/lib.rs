@@ -23,7 +23,7 @@ mod owner;
 mod persist;
 mod plugin_state;
 mod plugins;
-mod private_file;
+pub mod private_file;
 mod process;
 mod scope;
 mod sessions;

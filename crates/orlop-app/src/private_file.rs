@@ -7,7 +7,7 @@ use std::path::Path;
 
 /// Makes the folder of a file, and keeps other processes from changing what is in it as long as
 /// the handle lives.
-pub(crate) fn lock_folder_of(file: &Path) -> Result<File> {
+pub fn lock_folder_of(file: &Path) -> Result<File> {
     let folder = file.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder)?;
     let folder = File::open(folder)?;
@@ -16,7 +16,7 @@ pub(crate) fn lock_folder_of(file: &Path) -> Result<File> {
 }
 
 /// Puts a file in the place of the old one. `folder` is the locked folder it is in.
-pub(crate) fn replace(file: &Path, bytes: &[u8], folder: &File) -> Result<()> {
+pub fn replace(file: &Path, bytes: &[u8], folder: &File) -> Result<()> {
     let new = file.with_extension(format!("{}.new", uuid::Uuid::new_v4()));
     let written = write_new(&new, bytes)
         .and_then(|()| std::fs::rename(&new, file))

@@ -2,19 +2,17 @@
 
 use crate::grants::Grants;
 use crate::package::Package;
+use orlop_app::private_file;
 use orlop_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// What is remembered of packages.
 #[derive(Debug, Clone, Default)]
-pub struct Installed {
-    file: PathBuf,
-    content: Content,
-}
+pub struct Installed(Content);
+
+const FILE: &str = "plugins.json";
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -40,7 +38,7 @@ pub struct Entry {
 impl Installed {
     /// Reads what is remembered in a data folder; nothing if there is no file.
     pub fn read(home: &Path) -> Result<Self> {
-        let file = home.join("plugins.json");
+        let file = home.join(FILE);
         let content = match std::fs::read_to_string(&file) {
             Ok(text) => serde_json::from_str(&text).map_err(|error| {
                 Error::bad_state(format!(
@@ -56,62 +54,53 @@ impl Installed {
                 )));
             }
         };
-        Ok(Self { file, content })
+        Ok(Self(content))
     }
 
     /// The packages that were added.
     pub fn packages(&self) -> impl Iterator<Item = (&str, &Entry)> {
-        self.content.packages.iter().map(|(name, entry)| (name.as_str(), entry))
+        self.0.packages.iter().map(|(name, entry)| (name.as_str(), entry))
     }
 
     /// A package that was added.
     pub fn get(&self, name: &str) -> Option<&Entry> {
-        self.content.packages.get(name)
+        self.0.packages.get(name)
     }
 
     /// Whether the user granted what the package asks for now.
     pub fn accepts(&self, package: &Package) -> bool {
-        package.grants.is_empty()
-            || self.content.accepted.get(&package.folder) == Some(&package.grants)
+        package.grants.is_empty() || self.0.accepted.get(&package.folder) == Some(&package.grants)
     }
 
     /// Remembers a package.
     pub fn add(&mut self, name: &str, entry: Entry) {
-        self.content.packages.insert(name.to_owned(), entry);
+        self.0.packages.insert(name.to_owned(), entry);
     }
 
     /// Forgets a package and what it was granted.
     pub fn remove(&mut self, name: &str) -> Option<Entry> {
-        let entry = self.content.packages.remove(name)?;
-        self.content.accepted.remove(&entry.path);
+        let entry = self.0.packages.remove(name)?;
+        self.0.accepted.remove(&entry.path);
         Some(entry)
     }
 
     /// Grants a package what it asks for.
     pub fn accept(&mut self, package: &Package) {
-        self.content.accepted.insert(package.folder.clone(), package.grants.clone());
+        self.0.accepted.insert(package.folder.clone(), package.grants.clone());
     }
 
-    /// Writes it down, all of it or nothing.
-    pub fn save(&self) -> Result<()> {
+    /// Changes what is remembered, while no other process does. Nothing is written if the change fails.
+    pub fn change<T>(home: &Path, change: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let file = home.join(FILE);
         let failed = |error: std::io::Error| {
-            Error::unavailable(format!("{} cannot be written: {error}", self.file.display()))
+            Error::unavailable(format!("{} cannot be written: {error}", file.display()))
         };
-        let text = serde_json::to_string_pretty(&self.content)
+        let folder = private_file::lock_folder_of(&file).map_err(failed)?;
+        let mut installed = Self::read(home)?;
+        let changed = change(&mut installed)?;
+        let text = serde_json::to_string_pretty(&installed.0)
             .map_err(|error| Error::internal(format!("plugins cannot be remembered: {error}")))?;
-        let beside = self.file.with_extension(format!("{}.tmp", std::process::id()));
-        if let Some(folder) = self.file.parent() {
-            std::fs::create_dir_all(folder).map_err(failed)?;
-        }
-        let mut options = std::fs::OpenOptions::new();
-        let mut file = options
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(&beside)
-            .map_err(failed)?;
-        file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
-        std::fs::rename(&beside, &self.file).map_err(failed)
+        private_file::replace(&file, text.as_bytes(), &folder).map_err(failed)?;
+        Ok(changed)
     }
 }

@@ -42,7 +42,7 @@ pub(super) async fn run(workplace: Workplace, command: Plugin) -> Result<ExitCod
 
 async fn add(workplace: &Workplace, add: PluginAdd) -> Result<ExitCode, Failure> {
     let home = workplace.locations.home();
-    let mut installed = Installed::read(home)?;
+    let installed = Installed::read(home)?;
     let (folder, is_copy) = bring(&add.source, home).await?;
     let package = match Package::read(&folder) {
         Ok(package) => package,
@@ -71,9 +71,11 @@ async fn add(workplace: &Workplace, add: PluginAdd) -> Result<ExitCode, Failure>
             return Err(error.into());
         }
     };
-    installed.accept(&package);
-    installed.add(&name, Entry { path: folder, source: add.source, is_copy });
-    installed.save()?;
+    Installed::change(home, |installed| {
+        installed.accept(&package);
+        installed.add(&name, Entry { path: folder, source: add.source, is_copy });
+        Ok(())
+    })?;
     output::line(&format!("added {name}: {}", in_words(&description)))?;
     Ok(ExitCode::SUCCESS)
 }
@@ -106,7 +108,8 @@ async fn agreed(
 }
 
 async fn accept(workplace: &Workplace, name: &str, yes: bool) -> Result<ExitCode, Failure> {
-    let mut installed = Installed::read(workplace.locations.home())?;
+    let home = workplace.locations.home();
+    let installed = Installed::read(home)?;
     let configured = workplace.config.plugin(name).ok().and_then(|entry| entry.path);
     let path = configured.or_else(|| installed.get(name).map(|entry| entry.path.clone()));
     let path = path.ok_or_else(|| unknown(name, &installed))?;
@@ -118,16 +121,18 @@ async fn accept(workplace: &Workplace, name: &str, yes: bool) -> Result<ExitCode
     if !agreed(name, &package, &installed, yes).await? {
         return Err(Failure::usage(format!("\"{name}\" stays without")));
     }
-    installed.accept(&package);
-    installed.save()?;
+    Installed::change(home, |installed| {
+        installed.accept(&package);
+        Ok(())
+    })?;
     output::line(&format!("{name} may now do what it asks for"))?;
     Ok(ExitCode::SUCCESS)
 }
 
 fn remove(workplace: &Workplace, name: &str) -> Result<ExitCode, Failure> {
-    let mut installed = Installed::read(workplace.locations.home())?;
-    let entry = installed.remove(name).ok_or_else(|| unknown(name, &installed))?;
-    installed.save()?;
+    let entry = Installed::change(workplace.locations.home(), |installed| {
+        installed.remove(name).ok_or_else(|| unknown(name, installed))
+    })?;
     discard(&entry.path, entry.is_copy);
     output::line(&format!("removed {name}"))?;
     Ok(ExitCode::SUCCESS)
