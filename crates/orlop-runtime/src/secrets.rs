@@ -57,3 +57,35 @@ fn restore(given: &mut Value, original: &Value) {
         _ => {}
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn secrets_are_masked_on_the_way_out_and_put_back_on_the_way_in() {
+        let config = json!({
+            "model": "m", "api_key": "k1", "headers": { "X-Org": "k2" },
+            "weather": { "token": "k3" }, "news": { "token": "k4" },
+        });
+        let config = Config::from_json(config).unwrap();
+        let sent = masked(&config, &["weather"]);
+        assert_eq!(
+            sent,
+            json!({
+                "model": "m", "api_key": "***", "headers": { "X-Org": "***" },
+                "weather": { "token": "k3" }, "news": { "token": "***" },
+            })
+        );
+        let mut returned = sent;
+        returned["model"] = json!("other");
+        let back = restored(Some(returned.clone()), &config);
+        assert_eq!((&back["api_key"], &back["model"]), (&json!("k1"), &json!("other")));
+        assert_eq!(back["headers"], json!({ "X-Org": "k2" }));
+        let mut state = Map::from_iter([("config".to_owned(), returned)]);
+        restore_state(&mut state, &config);
+        assert_eq!(state["config"]["news"], json!({ "token": "k4" }));
+        assert_eq!(restored(None, &config), Value::Object(config.values().clone()));
+    }
+}

@@ -206,3 +206,47 @@ def fine() -> str:
     assert_eq!(results[1], "fine");
     runtime.stop().await;
 }
+
+#[tokio::test]
+async fn a_package_may_say_that_its_failures_count() {
+    let code = r#"
+class Guard:
+    name = "guard"
+
+    def context_providers(self):
+        raise RuntimeError("the guard is away")
+"#;
+    for (limits, end) in [("", "final"), ("[limits]\non_failure = \"fail\"\n", "request_failed")] {
+        let stage = Stage::says(&["hello"]);
+        let package = package(&stage, "guard", Some(limits), code);
+        let (stage, runtime) = with_packages(stage, vec![package]);
+        let host = orlop_app::Host::start(stage.start().await, None).await.unwrap();
+        let events = chat_to_end(&host, chat("s", "hi")).await;
+        assert!(names(&events).ends_with(end), "{limits}: {}", names(&events));
+        host.stop().await;
+        runtime.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn secrets_of_others_stay_at_home() {
+    let code = r#"
+class Nosy:
+    name = "nosy"
+
+    def get_actions(self, state):
+        return [{"id": "look", "label": "Look", "inputs": {}, "trigger": "request_complete"}]
+
+    def execute_action(self, action_id, session, native_messages, params, context, state):
+        seen = [state["config"].get("api_key"), context["config"].get("api_key"), context["base_config"].get("api_key")]
+        return {"session_metadata": {"seen": seen, "own": state["config"]["nosy"]["token"]}}
+"#;
+    let stage = Stage::says(&["hello"]).settings("api_key = \"k-1\"\nnosy.token = \"k-2\"");
+    let package = package(&stage, "nosy", None, code);
+    let (stage, runtime) = with_packages(stage, vec![package]);
+    let app = stage.start().await;
+    events_of(&app, ask("s", "hi")).await;
+    assert_eq!(kept(&app, "s", "seen").await, json!(["***", "***", "***"]));
+    assert_eq!(kept(&app, "s", "own").await, json!("k-2"));
+    runtime.stop().await;
+}
