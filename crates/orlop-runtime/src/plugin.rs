@@ -36,6 +36,8 @@ impl ProcessPlugin {
         let mut manifest = described.manifest(process.package());
         manifest.strict =
             process.package().limits.on_failure == Some(crate::package::OnFailure::Fail);
+        // Hooks of host plugins have their own word for it.
+        manifest.critical |= manifest.strict;
         Self(Arc::new(Inner { process: process.clone(), described, manifest }))
     }
 

@@ -213,16 +213,20 @@ async fn a_package_may_say_that_its_failures_count() {
 class Guard:
     name = "guard"
 
-    def context_providers(self):
+    def intercept_chat_request(self):
         raise RuntimeError("the guard is away")
 "#;
-    for (limits, end) in [("", "final"), ("[limits]\non_failure = \"fail\"\n", "request_failed")] {
+    for (limits, counts) in [("", false), ("[limits]\non_failure = \"fail\"\n", true)] {
         let stage = Stage::says(&["hello"]);
         let package = package(&stage, "guard", Some(limits), code);
         let (stage, runtime) = with_packages(stage, vec![package]);
         let host = orlop_app::Host::start(stage.start().await, None).await.unwrap();
-        let events = chat_to_end(&host, chat("s", "hi")).await;
-        assert!(names(&events).ends_with(end), "{limits}: {}", names(&events));
+        let asked = stage.model.requests().len();
+        match host.chat(chat("s", "hi")).await {
+            Err(error) => assert!(counts && error.message().contains("the guard is away")),
+            Ok(mut chat) => while chat.next().await.is_some() {},
+        }
+        assert_eq!(stage.model.requests().len() - asked, usize::from(!counts), "{limits}");
         host.stop().await;
         runtime.stop().await;
     }
@@ -233,6 +237,9 @@ async fn secrets_of_others_stay_at_home() {
     let code = r#"
 class Nosy:
     name = "nosy"
+
+    def get_config_schema(self):
+        return {"nosy.token": {"type": "string"}}
 
     def get_actions(self, state):
         return [{"id": "look", "label": "Look", "inputs": {}, "trigger": "request_complete"}]
