@@ -97,9 +97,7 @@ impl Connection {
             }
             Err(error) => {
                 let said = match (&error, &process) {
-                    (ClientInitializeError::ConnectionClosed(_), Some(process)) => {
-                        process.ending().await
-                    }
+                    (error, Some(process)) if is_lost(error) => process.ending().await,
                     _ => words::line(&error.to_string(), MAX_MESSAGE),
                 };
                 return Err(Error::unavailable(secrets.mask(&said)));
@@ -284,7 +282,9 @@ impl Connection {
                 ErrorClass::Unavailable,
                 format!("it did not answer within {} s", timeout.as_secs_f32()),
             ),
-            ServiceError::TransportClosed | ServiceError::Cancelled { .. } => {
+            ServiceError::TransportClosed
+            | ServiceError::TransportSend(_)
+            | ServiceError::Cancelled { .. } => {
                 let ending = match &self.process {
                     Some(process) => process.ending().await,
                     None => "the connection was lost".to_owned(),
@@ -315,6 +315,19 @@ impl Drop for Connection {
     fn drop(&mut self) {
         let tasks = self.tasks.get_mut().unwrap_or_else(PoisonError::into_inner);
         tasks.iter().for_each(AbortHandle::abort);
+    }
+}
+
+/// Whether nobody was there to talk to. Who ends before the first word is noticed by what is written
+/// to it or by what is read from it, whichever comes first.
+fn is_lost(error: &ClientInitializeError) -> bool {
+    match error {
+        ClientInitializeError::ConnectionClosed(_)
+        | ClientInitializeError::TransportError { .. } => true,
+        ClientInitializeError::LegacyFallbackFailed { discover, fallback } => {
+            is_lost(discover) || is_lost(fallback)
+        }
+        _ => false,
     }
 }
 

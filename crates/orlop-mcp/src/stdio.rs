@@ -14,6 +14,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader, ReadBuf};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::task::JoinHandle;
 
 /// What every server gets of Orlop's environment; everything else has to be named.
 const INHERITED: [&str; 11] = [
@@ -24,6 +25,8 @@ const INHERITED: [&str; 11] = [
 const MAX_NOISE: usize = 1 << 20;
 /// How much of what it prints of errors is kept.
 const MAX_LAST_WORDS: usize = 400;
+/// How long is waited for how it ended, then for what it said last.
+const LAST_MOMENT: Duration = Duration::from_secs(2);
 /// How long a server has to end by itself, then to end when it is asked to.
 const END: Duration = Duration::from_secs(2);
 
@@ -31,6 +34,7 @@ const END: Duration = Duration::from_secs(2);
 pub(crate) struct Process {
     group: tokio::sync::Mutex<ProcessGroup>,
     last_words: Arc<LastWords>,
+    listening: tokio::sync::Mutex<JoinHandle<()>>,
     noisy: Arc<AtomicBool>,
 }
 
@@ -56,10 +60,11 @@ impl Process {
         command.args(arguments).current_dir(start.folder);
         let (group, pipes) = ProcessGroup::spawn_talking(command, &environment(start))?;
         let last_words = Arc::new(LastWords::default());
-        tokio::spawn(last_words.clone().read(pipes.errors));
+        let listening = tokio::spawn(last_words.clone().read(pipes.errors)).into();
         let noisy = Arc::new(AtomicBool::new(false));
         let output = Output { inner: pipes.output, noise: Noise::default(), noisy: noisy.clone() };
-        Ok((Self { group: tokio::sync::Mutex::new(group), last_words, noisy }, output, pipes.input))
+        let group = tokio::sync::Mutex::new(group);
+        Ok((Self { group, last_words, listening, noisy }, output, pipes.input))
     }
 
     /// What is known of its end, once the connection is lost.
@@ -68,7 +73,12 @@ impl Process {
             return "it prints what is no message of the protocol".to_owned();
         }
         let mut group = self.group.lock().await;
-        let ended = tokio::time::timeout(Duration::from_millis(500), group.wait()).await;
+        let ended = tokio::time::timeout(LAST_MOMENT, group.wait()).await;
+        // Its last words may not have been read yet; what it started may keep the pipe open.
+        let mut listening = self.listening.lock().await;
+        if !listening.is_finished() {
+            let _ = tokio::time::timeout(LAST_MOMENT, &mut *listening).await;
+        }
         let how = match ended {
             Ok(Ok(status)) => format!("it ended ({status})"),
             _ => "it closed the connection".to_owned(),
