@@ -1,0 +1,160 @@
+//! The routes of responses.
+
+use super::begin::{Begun, begin};
+use super::input::listed;
+use super::request::CreateResponse;
+use super::resource::{Ended, id_of, output_of};
+use super::stored::{self, Stored};
+use super::stream::{Sent, Stream};
+use crate::openai::error::{Answer, Failure};
+use crate::openai::turns::{Abandoned, Caller, Json, Reader, event_stream, finish, seconds_now};
+use crate::server::Server;
+use axum::Router;
+use axum::extract::{Path, Query};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use futures::stream::{BoxStream, StreamExt};
+use orlop_app::Application;
+use orlop_core::types::app_event::Event;
+use serde::Deserialize;
+use serde_json::json;
+use std::sync::Arc;
+
+pub(crate) fn routes() -> Router<Server> {
+    Router::new()
+        .route("/v1/responses", post(create))
+        .route("/v1/responses/{id}", get(retrieve).delete(delete))
+        .route("/v1/responses/{id}/cancel", post(cancel))
+        .route("/v1/responses/{id}/input_items", get(input_items))
+}
+
+async fn create(caller: Caller, Json(body): Json<CreateResponse>) -> Answer {
+    let mut wanted = body.checked()?;
+    let Begun { chat, response, hold } = begin(&caller, &mut wanted).await?;
+    let (app, request) = (caller.host.app(), chat.request_id.clone());
+    let abandoned = Abandoned::unless_stored(app, &request, wanted.store);
+    if wanted.stream {
+        let stream = Stream::new(&request, response, hold);
+        return Ok(streamed(chat.into_events(), stream, None, abandoned));
+    }
+    if wanted.background {
+        return Ok(axum::Json(response.running()).into_response());
+    }
+    let done = finish(chat.into_events()).await;
+    abandoned.forget();
+    let done = done?;
+    let (messages, calls) = (&*done.messages, &*done.calls);
+    let ended = Ended { at: seconds_now(), messages, calls, usage: done.usage.as_ref() };
+    let output = output_of(&request, &ended.items());
+    Ok(axum::Json(response.completed(&ended, output)).into_response())
+}
+
+/// Events with a number above `after`, written down.
+fn streamed(
+    events: BoxStream<'static, Arc<Event>>,
+    mut stream: Stream,
+    after: Option<u64>,
+    abandoned: Abandoned,
+) -> Response {
+    let write = move |event: &Event, text: &mut String| {
+        for Sent { kind, number, data } in stream.on(event) {
+            if after.is_none_or(|after| number > after) {
+                text.extend(["event: ", kind, "\ndata: ", &data, "\n\n"]);
+            }
+        }
+    };
+    event_stream(events, write, abandoned)
+}
+
+/// How a stored response is wanted.
+#[derive(Debug, Default, Deserialize)]
+struct How {
+    #[serde(default)]
+    stream: Option<bool>,
+    #[serde(default)]
+    starting_after: Option<u64>,
+}
+
+async fn retrieve(
+    Reader(app): Reader,
+    Path(id): Path<String>,
+    how: Result<Query<How>, axum::extract::rejection::QueryRejection>,
+) -> Answer {
+    let Query(how) = how.map_err(|error| Failure::bad("starting_after", error.body_text()))?;
+    let stored = stored::find(&app, &id, None).await?;
+    if how.stream != Some(true) {
+        return Ok(axum::Json(stored.json()).into_response());
+    }
+    let known = stored.messages(&app).await?;
+    let events = app.request_events(&stored.request, 0).await?;
+    let stream = Stream::new(&stored.request, stored.response, false).knowing(known);
+    let abandoned = Abandoned::unless_stored(&app, &stored.request, true);
+    Ok(streamed(events, stream, how.starting_after, abandoned))
+}
+
+async fn cancel(caller: Caller, Path(id): Path<String>) -> Answer {
+    let app = caller.host.app();
+    let stored = stored::find(app, &id, None).await?;
+    if stored.record.settled {
+        return Ok(axum::Json(stored.json()).into_response());
+    }
+    stop(app, &stored).await?;
+    Ok(axum::Json(stored::find(app, &id, None).await?.json()).into_response())
+}
+
+/// Cancels a response and waits until it is over.
+async fn stop(app: &Application, stored: &Stored) -> Answer<()> {
+    let mut events = app.request_events(&stored.request, 0).await?;
+    app.cancel_request(&stored.request, "the client cancelled the response").await?;
+    while events.next().await.is_some() {}
+    Ok(())
+}
+
+async fn delete(caller: Caller, Path(id): Path<String>) -> Answer {
+    let app = caller.host.app();
+    let stored = stored::find(app, &id, None).await?;
+    if !stored.record.settled {
+        stop(app, &stored).await?;
+    }
+    stored::delete(app, &stored).await?;
+    let id = id_of(&stored.request);
+    Ok(axum::Json(json!({ "id": id, "object": "response", "deleted": true })).into_response())
+}
+
+/// Which part of a list is wanted.
+#[derive(Debug, Default, Deserialize)]
+struct Page {
+    #[serde(default)]
+    limit: Option<usize>,
+    #[serde(default)]
+    order: Option<String>,
+    #[serde(default)]
+    after: Option<String>,
+}
+
+async fn input_items(
+    Reader(app): Reader,
+    Path(id): Path<String>,
+    page: Result<Query<Page>, axum::extract::rejection::QueryRejection>,
+) -> Answer {
+    let Query(page) = page.map_err(|error| Failure::bad("limit", error.body_text()))?;
+    let stored = stored::find(&app, &id, None).await?;
+    let mut items = listed(&stored.request, &stored.input(&app).await?);
+    if page.order.as_deref() != Some("asc") {
+        items.reverse();
+    }
+    if let Some(after) = &page.after {
+        let place = items.iter().position(|item| item["id"] == after.as_str());
+        let place = place.ok_or_else(|| Failure::bad("after", "there is no such item"))?;
+        items.drain(..=place);
+    }
+    let limit = page.limit.unwrap_or(20).clamp(1, 100);
+    let has_more = items.len() > limit;
+    items.truncate(limit);
+    let edge = |item: Option<&serde_json::Value>| item.map(|item| item["id"].clone());
+    let list = json!({
+        "object": "list", "first_id": edge(items.first()), "last_id": edge(items.last()),
+        "has_more": has_more, "data": items,
+    });
+    Ok(axum::Json(list).into_response())
+}
