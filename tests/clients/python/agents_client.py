@@ -16,6 +16,8 @@ from pydantic import BaseModel
 
 set_tracing_disabled(True)
 client = openai.AsyncOpenAI(base_url=BASE_URL, api_key="none")
+# Connections belong to the loop they were made in.
+loop = asyncio.Runner()
 
 
 class Person(BaseModel):
@@ -45,22 +47,22 @@ for kind in (OpenAIChatCompletionsModel, OpenAIResponsesModel):
     api = "chat" if kind is OpenAIChatCompletionsModel else "responses"
 
     def tools():
-        run = asyncio.run(Runner.run(agent(kind, tools=[get_weather]), "the weather?"))
+        run = loop.run(Runner.run(agent(kind, tools=[get_weather]), "the weather?"))
         check(run.final_output, "The tool says: rain in Oslo")
 
     def streams():
-        run = asyncio.run(streamed(agent(kind, tools=[get_weather]), "the weather?"))
+        run = loop.run(streamed(agent(kind, tools=[get_weather]), "the weather?"))
         check(run.final_output, "The tool says: rain in Oslo")
 
     def own_tools():
-        run = asyncio.run(streamed(agent(kind), "my plan"))
+        run = loop.run(streamed(agent(kind), "my plan"))
         check(run.final_output.endswith("It is noted."), True)
         # The next run brings all of it along.
         again = run.to_input_list() + [{"role": "user", "content": "hi"}]
-        check(asyncio.run(Runner.run(agent(kind), again)).final_output, "Hello there.")
+        check(loop.run(Runner.run(agent(kind), again)).final_output, "Hello there.")
 
     def structured():
-        run = asyncio.run(Runner.run(agent(kind, output_type=Person), "a person"))
+        run = loop.run(Runner.run(agent(kind, output_type=Person), "a person"))
         check(run.final_output, Person(name="Ada", age=36))
 
     for run in (tools, streams, own_tools, structured):
@@ -70,8 +72,8 @@ for kind in (OpenAIChatCompletionsModel, OpenAIResponsesModel):
 
 @scenario
 def previous_responses():
-    first = asyncio.run(Runner.run(agent(OpenAIResponsesModel), "hi"))
-    second = asyncio.run(
+    first = loop.run(Runner.run(agent(OpenAIResponsesModel), "hi"))
+    second = loop.run(
         Runner.run(agent(OpenAIResponsesModel), "again", previous_response_id=first.last_response_id)
     )
     check(second.final_output, "Hello there.")

@@ -5,7 +5,7 @@ import sys
 import traceback
 
 BASE_URL = os.environ["ORLOP_BASE_URL"]
-failed = []
+passed, failed = [], []
 
 
 def check(found, expected):
@@ -19,6 +19,7 @@ def scenario(run):
     try:
         run()
         print(f"  {run.__name__}: ok")
+        passed.append(run.__name__)
     except Exception:
         traceback.print_exc()
         print(f"  {run.__name__}: FAILED")
@@ -27,6 +28,7 @@ def scenario(run):
 
 
 def finish():
-    """Ends a script."""
+    """Ends a script, with a line that is counted."""
+    verdict = "FAILED" if failed else "ok"
+    print(f"test result: {verdict}. {len(passed)} passed; {len(failed)} failed; 0 ignored")
     sys.exit(1 if failed else 0)
-
