@@ -55,15 +55,8 @@ pub(super) async fn create(caller: Caller, Json(body): Json<CreateChatCompletion
     if stream {
         let options = fields.get("stream_options");
         let with_usage = options.and_then(|it| it.get("include_usage")?.as_bool()).unwrap_or(false);
-        let mut chunks = Chunks::new(head, with_usage, hold);
-        let mut lines = Vec::new();
-        let write = move |event: &_, text: &mut String| {
-            chunks.on(event, &mut lines);
-            for line in lines.drain(..) {
-                text.extend(["data: ", &line, "\n\n"]);
-            }
-        };
-        return Ok(event_stream(chat.into_events(), write, abandoned));
+        let chunks = Chunks::new(head, with_usage, hold);
+        return Ok(event_stream(chat.into_events(), chunks, abandoned));
     }
     let done = finish(chat.into_events()).await;
     abandoned.forget();

@@ -2,6 +2,7 @@
 
 use super::content::as_text;
 use super::error::Failure;
+use super::turns::Translate;
 use super::usage::{Usage, finish_reason};
 use orlop_app::error_of;
 use orlop_core::types::PayloadKind;
@@ -199,6 +200,20 @@ impl Chunks {
             usage: self.with_usage.then_some(None),
         };
         out.extend(serde_json::to_string(&chunk).ok());
+    }
+}
+
+impl Translate for Chunks {
+    fn event(&mut self, event: &Event, out: &mut String) {
+        let mut lines = Vec::new();
+        self.on(event, &mut lines);
+        lines.iter().for_each(|line| out.extend(["data: ", line, "\n\n"]));
+    }
+
+    fn cut(&mut self, out: &mut String) {
+        let mut lines = Vec::new();
+        fail(Error::unavailable("the answer was cut off; ask again"), &mut lines);
+        lines.iter().for_each(|line| out.extend(["data: ", line, "\n\n"]));
     }
 }
 

@@ -179,15 +179,24 @@ impl Drop for Abandoned {
     }
 }
 
-/// Server-sent events: what `write` makes of each event of a request, and a comment now and then.
-/// The request goes on at its own pace, however slowly they are read.
+/// What becomes of the events of a request on their way to a client.
+pub(super) trait Translate: Send + 'static {
+    /// Writes down an event.
+    fn event(&mut self, event: &Event, out: &mut String);
+
+    /// Tells that the stream ends before the request does.
+    fn cut(&mut self, out: &mut String);
+}
+
+/// Server-sent events: what is made of each event of a request, and a comment now and then. The
+/// request goes on at its own pace, however slowly they are read.
 pub(super) fn event_stream(
     events: BoxStream<'static, Arc<Event>>,
-    write: impl FnMut(&Event, &mut String) + Send + 'static,
+    translate: impl Translate,
     abandoned: Abandoned,
 ) -> Response {
     let events = events.ready_chunks(AT_ONCE).boxed();
-    let pieces = Pieces { events, write, abandoned: Some(abandoned) };
+    let pieces = Pieces { events, translate, abandoned: Some(abandoned), over: false };
     let pieces = futures::stream::unfold(pieces, |mut pieces| async move {
         let text = pieces.next().await?;
         Some((Ok::<_, std::convert::Infallible>(text), pieces))
@@ -195,35 +204,42 @@ pub(super) fn event_stream(
     let mut response = Body::from_stream(pieces).into_response();
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response
 }
 
-struct Pieces<W> {
+struct Pieces<T> {
     events: BoxStream<'static, Vec<Arc<Event>>>,
-    write: W,
+    translate: T,
     abandoned: Option<Abandoned>,
+    over: bool,
 }
 
-impl<W: FnMut(&Event, &mut String)> Pieces<W> {
+impl<T: Translate> Pieces<T> {
     async fn next(&mut self) -> Option<String> {
-        loop {
-            let batch = tokio::select! {
-                batch = self.events.next() => batch?,
-                () = tokio::time::sleep(HEARTBEAT) => return Some(": still there\n\n".to_owned()),
-            };
-            let mut text = String::new();
-            for event in batch {
-                (self.write)(&event, &mut text);
-                if event.kind.ends_request()
-                    && let Some(abandoned) = self.abandoned.take()
-                {
-                    abandoned.forget();
-                }
+        let mut text = String::new();
+        while text.is_empty() && !self.over {
+            tokio::select! {
+                batch = self.events.next() => match batch {
+                    Some(batch) => self.write(&batch, &mut text),
+                    None => {
+                        self.over = true;
+                        self.translate.cut(&mut text);
+                    }
+                },
+                () = tokio::time::sleep(HEARTBEAT) => text.push_str(": still here\n\n"),
             }
-            if !text.is_empty() {
-                return Some(text);
+        }
+        (!text.is_empty()).then_some(text)
+    }
+
+    fn write(&mut self, batch: &[Arc<Event>], text: &mut String) {
+        for event in batch {
+            self.translate.event(event, text);
+            if event.kind.ends_request() {
+                self.over = true;
+                self.abandoned.take().into_iter().for_each(Abandoned::forget);
             }
         }
     }

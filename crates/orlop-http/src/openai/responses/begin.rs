@@ -6,7 +6,7 @@ use super::stored::{self, CONTEXT, Stored};
 use super::{input, resource::Resource};
 use crate::openai::error::{Answer, Failure};
 use crate::openai::turns::{self, Caller, seconds_now};
-use orlop_app::{Application, Chat, ChatRequest};
+use orlop_app::{Application, Chat, ChatRequest, Wait};
 use orlop_core::{ErrorClass, Map, Message, Value};
 use std::collections::HashMap;
 
@@ -49,9 +49,9 @@ pub(super) async fn begin(caller: &Caller, wanted: &mut Wanted) -> Answer<Begun>
     let request = |place: &Place| asked(caller, wanted, &response, &model, place, &messages);
     let began = caller.host.chat(request(&place)).await;
     let chat = match (began, &previous) {
-        // Somebody else went on with the conversation just now: each has its own from here.
+        // Somebody else goes on with the conversation just now: each has its own from here.
         (Err(error), Some(previous)) if error.class() == ErrorClass::Conflict => {
-            let place = fork(app, previous, &model).await?;
+            let place = carried(app, previous).await?;
             caller.host.chat(request(&place)).await?
         }
         (began, _) => began?,
@@ -73,7 +73,7 @@ fn asked(
     // The turn has these itself.
     kept.shift_remove("tools");
     kept.shift_remove("instructions");
-    kept.insert("input_start".to_owned(), place.length.into());
+    kept.insert("input_start".to_owned(), (place.length + place.carried.len()).into());
     ChatRequest {
         session_id: place.session.clone(),
         at_length: place.session.as_ref().map(|_| place.length),
@@ -82,6 +82,7 @@ fn asked(
         caller_tools: wanted.tools.clone(),
         overrides: wanted.overrides.clone(),
         stream: wanted.stream,
+        wait: Wait::No,
         persist: (!wanted.store).then_some(false),
         context: request.context.clone().with(CONTEXT, Value::Object(kept)),
         ..request
@@ -92,7 +93,8 @@ fn agent_of(previous: &Stored) -> String {
     previous.record.state.get("agent").and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
-/// The session of a response, if nothing came after it; else a fork of it up to there.
+/// The session of a response, if nothing came after it; else a fork of it up to there, or a copy
+/// while somebody works on it.
 async fn place_after(
     app: &Application,
     previous: &Stored,
@@ -100,9 +102,8 @@ async fn place_after(
     store: bool,
 ) -> Answer<Place> {
     let (session, length) = (previous.record.session.clone(), previous.length()?);
-    if !store {
-        let messages = app.store().messages(app.scope(), &session, 0..length).await?;
-        return Ok(Place { carried: messages.unwrap_or_default(), ..Place::default() });
+    if !store || is_busy(app, &session).await? {
+        return carried(app, previous).await;
     }
     let head = app.store().head(app.scope(), &session).await?;
     let goes_on = head
@@ -111,6 +112,18 @@ async fn place_after(
         true => Ok(Place { session: Some(session), length, carried: Vec::new() }),
         false => fork(app, previous, model).await,
     }
+}
+
+/// A new session that begins with a copy of the conversation.
+async fn carried(app: &Application, previous: &Stored) -> Answer<Place> {
+    let (session, length) = (&previous.record.session, previous.length()?);
+    let messages = app.store().messages(app.scope(), session, 0..length).await?;
+    Ok(Place { carried: messages.unwrap_or_default(), ..Place::default() })
+}
+
+async fn is_busy(app: &Application, session: &str) -> Answer<bool> {
+    let turns = app.store().turns(app.scope(), Some(session), 1).await?;
+    Ok(turns.iter().any(|turn| !turn.settled))
 }
 
 async fn fork(app: &Application, previous: &Stored, model: &str) -> Answer<Place> {

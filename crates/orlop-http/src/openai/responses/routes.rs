@@ -5,20 +5,18 @@ use super::input::listed;
 use super::request::CreateResponse;
 use super::resource::{Ended, id_of, output_of};
 use super::stored::{self, Stored};
-use super::stream::{Sent, Stream};
+use super::stream::Stream;
 use crate::openai::error::{Answer, Failure};
 use crate::openai::turns::{Abandoned, Caller, Json, Reader, event_stream, finish, seconds_now};
 use crate::server::Server;
 use axum::Router;
 use axum::extract::{Path, Query};
-use axum::response::{IntoResponse, Response};
+use axum::response::IntoResponse;
 use axum::routing::{get, post};
-use futures::stream::{BoxStream, StreamExt};
+use futures::stream::StreamExt;
 use orlop_app::Application;
-use orlop_core::types::app_event::Event;
 use serde::Deserialize;
 use serde_json::json;
-use std::sync::Arc;
 
 pub(crate) fn routes() -> Router<Server> {
     Router::new()
@@ -35,7 +33,7 @@ async fn create(caller: Caller, Json(body): Json<CreateResponse>) -> Answer {
     let abandoned = Abandoned::unless_stored(app, &request, wanted.store);
     if wanted.stream {
         let stream = Stream::new(&request, response, hold);
-        return Ok(streamed(chat.into_events(), stream, None, abandoned));
+        return Ok(event_stream(chat.into_events(), stream, abandoned));
     }
     if wanted.background {
         return Ok(axum::Json(response.running()).into_response());
@@ -47,23 +45,6 @@ async fn create(caller: Caller, Json(body): Json<CreateResponse>) -> Answer {
     let ended = Ended { at: seconds_now(), messages, calls, usage: done.usage.as_ref() };
     let output = output_of(&request, &ended.items());
     Ok(axum::Json(response.completed(&ended, output)).into_response())
-}
-
-/// Events with a number above `after`, written down.
-fn streamed(
-    events: BoxStream<'static, Arc<Event>>,
-    mut stream: Stream,
-    after: Option<u64>,
-    abandoned: Abandoned,
-) -> Response {
-    let write = move |event: &Event, text: &mut String| {
-        for Sent { kind, number, data } in stream.on(event) {
-            if after.is_none_or(|after| number > after) {
-                text.extend(["event: ", kind, "\ndata: ", &data, "\n\n"]);
-            }
-        }
-    };
-    event_stream(events, write, abandoned)
 }
 
 /// How a stored response is wanted.
@@ -87,9 +68,11 @@ async fn retrieve(
     }
     let known = stored.messages(&app).await?;
     let events = app.request_events(&stored.request, 0).await?;
-    let stream = Stream::new(&stored.request, stored.response, false).knowing(known);
+    let stream = Stream::new(&stored.request, stored.response, false)
+        .knowing(known)
+        .after(how.starting_after);
     let abandoned = Abandoned::unless_stored(&app, &stored.request, true);
-    Ok(streamed(events, stream, how.starting_after, abandoned))
+    Ok(event_stream(events, stream, abandoned))
 }
 
 async fn cancel(caller: Caller, Path(id): Path<String>) -> Answer {

@@ -7,7 +7,7 @@ use super::item::{Outcome, read_call, said};
 use super::resource::{Ended, Resource};
 use super::writer::{Told, Writer};
 use crate::openai::content::as_text;
-use crate::openai::turns::seconds_now;
+use crate::openai::turns::{Translate, seconds_now};
 use orlop_app::error_of;
 use orlop_core::types::app_event::{Event, EventKind};
 use orlop_core::{Error, Map, Message, Role};
@@ -39,6 +39,9 @@ pub(super) struct Stream {
     /// How many of them were told.
     told: usize,
     first: Option<u64>,
+    /// Events with a number up to this one are known to the client.
+    after: Option<u64>,
+    last: u64,
 }
 
 impl Stream {
@@ -52,6 +55,8 @@ impl Stream {
             known: Vec::new(),
             told: 0,
             first: None,
+            after: None,
+            last: 0,
         }
     }
 
@@ -59,6 +64,12 @@ impl Stream {
     /// session has them.
     pub(super) fn knowing(mut self, messages: Vec<Message>) -> Self {
         self.known = messages;
+        self
+    }
+
+    /// Leaves out what the client has already.
+    pub(super) fn after(mut self, number: Option<u64>) -> Self {
+        self.after = number;
         self
     }
 
@@ -155,6 +166,29 @@ impl Stream {
             }
             self.told += 1;
         }
+    }
+}
+
+impl Translate for Stream {
+    fn event(&mut self, event: &Event, out: &mut String) {
+        for Sent { kind, number, data } in self.on(event) {
+            self.last = number;
+            if self.after.is_none_or(|after| number > after) {
+                out.extend(["event: ", kind, "\ndata: ", &data, "\n\n"]);
+            }
+        }
+    }
+
+    fn cut(&mut self, out: &mut String) {
+        let told = format!(
+            "the stream was cut off and the response goes on; read it again with stream=true&starting_after={}",
+            self.last
+        );
+        let error = json!({ "type": "server_error", "code": "stream_cut_off", "message": told, "param": null });
+        let fields =
+            json!({ "error": error, "code": "stream_cut_off", "message": told, "param": null });
+        let Sent { kind, data, .. } = sent(self.last + 1, Told { kind: "error", fields });
+        out.extend(["event: ", kind, "\ndata: ", &data, "\n\n"]);
     }
 }
 
