@@ -12,8 +12,13 @@ use crate::{process, workspace::Workspace};
 
 const SOURCES: &str = "tests/clients";
 
-const PYTHON: [&str; 4] =
-    ["openai_sdk.py", "langchain_client.py", "agents_client.py", "pydantic_ai_client.py"];
+const PYTHON: [&str; 5] = [
+    "openai_sdk.py",
+    "docs.py",
+    "langchain_client.py",
+    "agents_client.py",
+    "pydantic_ai_client.py",
+];
 const NODE: [&str; 3] = ["openai_sdk.mjs", "ai_sdk.mjs", "codex.mjs"];
 
 /// Runs the command.
