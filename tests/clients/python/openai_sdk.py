@@ -167,6 +167,19 @@ def stored_responses():
 
 
 @scenario
+def conversations():
+    started = {"type": "message", "role": "user", "content": "hello"}
+    conversation = client.conversations.create(items=[started], metadata={"topic": "sea"})
+    response = client.responses.create(model="helper", input="hi", conversation=conversation.id)
+    check((response.output_text, response.conversation.id), ("Hello there.", conversation.id))
+    items = client.conversations.items.list(conversation.id, order="asc", limit=2)
+    check([item.content[0].text for item in items], ["hello", "hi", "Hello there."])
+    changed = client.conversations.update(conversation.id, metadata={"topic": "land"})
+    check(changed.metadata, {"topic": "land"})
+    check(client.conversations.delete(conversation.id).deleted, True)
+
+
+@scenario
 def streams_are_resumed():
     events = client.responses.create(model="helper", input="my plan", stream=True)
     seen = []

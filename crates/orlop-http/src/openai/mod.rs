@@ -1,12 +1,13 @@
 //! The API of OpenAI, for clients that speak it already: `model` is an agent.
 //!
-//! Chat completions (`chat`), responses (`responses`) and the list of models. Every request is a
+//! Chat completions (`chat`), responses, conversations and the list of models. Every request is a
 //! turn through the front door; what is here translates. `docs/openai-api.md` is the page for people.
 
 mod chat;
 mod chunks;
 mod content;
 mod conversation;
+mod conversations;
 mod error;
 mod models;
 mod options;
@@ -27,4 +28,5 @@ pub(crate) fn routes() -> Router<Server> {
         .route("/v1/models", get(models::list))
         .route("/v1/models/{id}", get(models::get))
         .merge(responses::routes())
+        .merge(conversations::routes())
 }

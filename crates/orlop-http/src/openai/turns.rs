@@ -32,6 +32,13 @@ pub(super) struct Caller {
     pub(super) headers: Map,
 }
 
+impl Caller {
+    /// The application behind the door.
+    pub(super) fn app(&self) -> Application {
+        self.host.app().clone()
+    }
+}
+
 impl FromRequestParts<Server> for Caller {
     type Rejection = Failure;
 

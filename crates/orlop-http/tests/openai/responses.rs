@@ -196,3 +196,22 @@ async fn responses_of_others_do_not_exist() {
         "{refused}"
     );
 }
+
+#[tokio::test]
+async fn a_retry_is_the_same_request() {
+    let client = Scene::says(&["1", "2"]).start().await;
+    let first = id(&respond(&client, "a", None).await);
+    let body = json!({ "model": "helper", "input": "b", "previous_response_id": first });
+    let mut answers = Vec::new();
+    for _ in 0..2 {
+        let request = client.request("POST", "/responses").header("x-request-id", "mine");
+        let answer = request.body(body.to_string()).send().await.unwrap().text().await.unwrap();
+        answers.push(serde_json::from_str::<Value>(&answer).unwrap());
+    }
+    assert_eq!(
+        (&answers[0]["id"], &answers[0]["output"]),
+        (&answers[1]["id"], &answers[1]["output"])
+    );
+    assert_eq!((answers[0]["id"].as_str(), sessions(&client).await), (Some("resp_mine"), 1));
+    assert_eq!(client.provider.requests().len(), 2);
+}

@@ -4,8 +4,10 @@ use super::item::Item;
 use super::request::Wanted;
 use super::stored::{self, CONTEXT, Stored};
 use super::{input, resource::Resource};
+use crate::openai::conversations::session_of;
 use crate::openai::error::{Answer, Failure};
 use crate::openai::turns::{self, Caller, seconds_now};
+use orlop_app::store::Head;
 use orlop_app::{Application, Chat, ChatRequest, Wait};
 use orlop_core::{ErrorClass, Map, Message, Value};
 use std::collections::HashMap;
@@ -22,7 +24,9 @@ pub(super) struct Begun {
 #[derive(Clone, Default)]
 struct Place {
     session: Option<String>,
+    /// How many messages the session has, and whether it must have so many still.
     length: usize,
+    exactly: bool,
     /// The conversation itself, where its session stays as it is.
     carried: Vec<Message>,
 }
@@ -33,18 +37,27 @@ pub(super) async fn begin(caller: &Caller, wanted: &mut Wanted) -> Answer<Begun>
         Some(id) => Some(stored::find(app, id, Some("previous_response_id")).await?),
         None => None,
     };
-    let model = match (&wanted.model, &previous) {
-        (Some(model), _) => model.clone(),
-        (None, Some(previous)) => agent_of(previous),
-        (None, None) => app.config().default_agent()?,
+    let conversation = match wanted.conversation.as_deref() {
+        Some(id) => Some(session_of(app, id).await?),
+        None => None,
+    };
+    let model = match (&wanted.model, &previous, &conversation) {
+        (Some(model), _, _) => model.clone(),
+        (None, Some(previous), _) => agent_of(previous),
+        (None, None, Some(Head { agent: Some(agent), .. })) => agent.clone(),
+        (None, None, _) => app.config().default_agent()?,
     };
     let config = turns::agent(app, &model)?;
     let items = followed(app, std::mem::take(&mut wanted.items)).await?;
     let messages = input::messages(items)?;
     let response = wanted.response(&caller.request, seconds_now(), &model);
-    let place = match &previous {
-        Some(previous) => place_after(app, previous, &model, wanted.store).await?,
-        None => Place::default(),
+    let again = app.store().turn(app.scope(), &caller.request).await?;
+    let place = match (again, &previous, conversation) {
+        // A retry joins what was begun.
+        (Some(begun), _, _) => Place { session: Some(begun.session), ..Place::default() },
+        (None, Some(previous), _) => place_after(app, previous, &model, wanted.store).await?,
+        (None, None, Some(head)) => place_in(app, head, &model, wanted.store).await?,
+        (None, None, None) => Place::default(),
     };
     let request = |place: &Place| asked(caller, wanted, &response, &model, place, &messages);
     let began = caller.host.chat(request(&place)).await;
@@ -76,7 +89,7 @@ fn asked(
     kept.insert("input_start".to_owned(), (place.length + place.carried.len()).into());
     ChatRequest {
         session_id: place.session.clone(),
-        at_length: place.session.as_ref().map(|_| place.length),
+        at_length: place.exactly.then_some(place.length),
         agent_id: Some(model.to_owned()),
         instructions: wanted.instructions.clone(),
         caller_tools: wanted.tools.clone(),
@@ -109,9 +122,22 @@ async fn place_after(
     let goes_on = head
         .is_some_and(|head| head.message_count == length && head.agent.as_deref() == Some(model));
     match goes_on {
-        true => Ok(Place { session: Some(session), length, carried: Vec::new() }),
+        true => Ok(Place { session: Some(session), length, exactly: true, ..Place::default() }),
         false => fork(app, previous, model).await,
     }
+}
+
+/// The session of a conversation, at its end.
+async fn place_in(app: &Application, head: Head, model: &str, store: bool) -> Answer<Place> {
+    let Head { id, agent, message_count: length, .. } = head;
+    if !store {
+        let messages = app.store().messages(app.scope(), &id, 0..length).await?;
+        return Ok(Place { carried: messages.unwrap_or_default(), ..Place::default() });
+    }
+    if agent.as_deref() != Some(model) {
+        app.switch_agent(&id, model).await?;
+    }
+    Ok(Place { session: Some(id), length, ..Place::default() })
 }
 
 /// A new session that begins with a copy of the conversation.
@@ -134,7 +160,7 @@ async fn fork(app: &Application, previous: &Stored, model: &str) -> Answer<Place
     if fork.session.agent_id() != Some(model) {
         app.switch_agent(&id, model).await?;
     }
-    Ok(Place { session: Some(id), length, carried: Vec::new() })
+    Ok(Place { session: Some(id), length, exactly: true, ..Place::default() })
 }
 
 /// The input with what its references refer to in their place.

@@ -27,7 +27,7 @@ const SILENT: &[&str] = &[
 ];
 
 /// The items of an input: a text is one of the user.
-pub(super) fn items(input: Option<Value>) -> Answer<Vec<Map>> {
+pub(in crate::openai) fn items(input: Option<Value>) -> Answer<Vec<Map>> {
     match input {
         None | Some(Value::Null) => Ok(Vec::new()),
         Some(Value::String(text)) => {
@@ -46,7 +46,7 @@ pub(super) fn items(input: Option<Value>) -> Answer<Vec<Map>> {
 }
 
 /// The messages that items amount to. References must have been followed before.
-pub(super) fn messages(items: Vec<Map>) -> Answer<Vec<Message>> {
+pub(in crate::openai) fn messages(items: Vec<Map>) -> Answer<Vec<Message>> {
     let mut reader = Reader::default();
     for item in items {
         reader.read(item)?;
@@ -180,10 +180,11 @@ fn texts<const N: usize>(item: &Map, keys: [&str; N]) -> Answer<[String; N]> {
     Ok(found)
 }
 
-/// Messages that were sent, as the items that `input_items` lists.
-pub(super) fn listed(request: &str, messages: &[Message]) -> Vec<Value> {
-    let items = messages.iter().enumerate();
-    items.flat_map(|(place, message)| listed_one(&format!("{request}_{place}"), message)).collect()
+/// Messages as lists of items have them. Their ids name `owner` and the place of the message, which
+/// is `start` for the first.
+pub(in crate::openai) fn listed(owner: &str, start: usize, messages: &[Message]) -> Vec<Value> {
+    let items = (start..).zip(messages);
+    items.flat_map(|(place, message)| listed_one(&format!("{owner}_{place}"), message)).collect()
 }
 
 fn listed_one(place: &str, message: &Message) -> Vec<Value> {

@@ -6,6 +6,7 @@ use super::request::CreateResponse;
 use super::resource::{Ended, id_of, output_of};
 use super::stored::{self, Stored};
 use super::stream::Stream;
+use crate::openai::conversations::Page;
 use crate::openai::error::{Answer, Failure};
 use crate::openai::turns::{Abandoned, Caller, Json, Reader, event_stream, finish, seconds_now};
 use crate::server::Server;
@@ -104,17 +105,6 @@ async fn delete(caller: Caller, Path(id): Path<String>) -> Answer {
     Ok(axum::Json(json!({ "id": id, "object": "response", "deleted": true })).into_response())
 }
 
-/// Which part of a list is wanted.
-#[derive(Debug, Default, Deserialize)]
-struct Page {
-    #[serde(default)]
-    limit: Option<usize>,
-    #[serde(default)]
-    order: Option<String>,
-    #[serde(default)]
-    after: Option<String>,
-}
-
 async fn input_items(
     Reader(app): Reader,
     Path(id): Path<String>,
@@ -122,22 +112,6 @@ async fn input_items(
 ) -> Answer {
     let Query(page) = page.map_err(|error| Failure::bad("limit", error.body_text()))?;
     let stored = stored::find(&app, &id, None).await?;
-    let mut items = listed(&stored.request, &stored.input(&app).await?);
-    if page.order.as_deref() != Some("asc") {
-        items.reverse();
-    }
-    if let Some(after) = &page.after {
-        let place = items.iter().position(|item| item["id"] == after.as_str());
-        let place = place.ok_or_else(|| Failure::bad("after", "there is no such item"))?;
-        items.drain(..=place);
-    }
-    let limit = page.limit.unwrap_or(20).clamp(1, 100);
-    let has_more = items.len() > limit;
-    items.truncate(limit);
-    let edge = |item: Option<&serde_json::Value>| item.map(|item| item["id"].clone());
-    let list = json!({
-        "object": "list", "first_id": edge(items.first()), "last_id": edge(items.last()),
-        "has_more": has_more, "data": items,
-    });
-    Ok(axum::Json(list).into_response())
+    let items = listed(&stored.request, 0, &stored.input(&app).await?);
+    Ok(axum::Json(page.of(items, false)?).into_response())
 }

@@ -1,6 +1,7 @@
 //! Responses that are stored: each is a turn of a session, and is made again of what is kept of it.
 
 use super::item::{Item, items_of};
+use super::kept;
 use super::resource::{Ended, Resource, output_of, request_of};
 use crate::openai::error::{Answer, Failure};
 use orlop_app::store::{EventQuery, TurnRecord};
@@ -10,9 +11,6 @@ use orlop_core::{Error, Map, Message, Value};
 
 /// The key of the caller's context under which a turn keeps what the response repeats.
 pub(super) const CONTEXT: &str = "openai";
-
-/// The name under which a session keeps what was deleted of it.
-const DELETED: &str = "openai";
 
 /// A response that is stored.
 pub(super) struct Stored {
@@ -50,7 +48,7 @@ pub(super) async fn find(
     let Some(Value::Object(mut kept)) = told("context").get(CONTEXT).cloned() else {
         return Err(missing());
     };
-    if is_deleted(app, &record).await? {
+    if kept::of(app, &record.session).await?.1.deleted.contains(&record.request) {
         return Err(missing());
     }
     let count = |value: Option<Value>| {
@@ -141,35 +139,14 @@ impl Stored {
     }
 }
 
-async fn is_deleted(app: &Application, record: &TurnRecord) -> Answer<bool> {
-    let (_, deleted) = deleted(app, &record.session).await?;
-    Ok(deleted.contains(&record.request))
-}
-
-async fn deleted(app: &Application, session: &str) -> Answer<(u64, Vec<String>)> {
-    let kept = app.store().plugin_state(app.scope(), session, DELETED).await?;
-    Ok(kept.map_or((0, Vec::new()), |kept| {
-        let requests = kept.value.get("deleted").cloned().unwrap_or_default();
-        (kept.version, serde_json::from_value(requests).unwrap_or_default())
-    }))
-}
-
 /// Deletes a response. Its messages are gone when all responses of the conversation are.
 pub(super) async fn delete(app: &Application, stored: &Stored) -> Answer<()> {
     let session = &stored.record.session;
-    for _ in 0..8 {
-        let (version, mut gone) = deleted(app, session).await?;
-        gone.push(stored.request.clone());
-        let turns = app.store().turns(app.scope(), Some(session), gone.len() + 1).await?;
-        if turns.iter().all(|turn| gone.contains(&turn.request)) {
-            app.delete_session(session, Some("its last response was deleted")).await?;
-            return Ok(());
-        }
-        let value = serde_json::json!({ "deleted": gone });
-        let set = app.store().set_plugin_state(app.scope(), session, DELETED, version, Some(value));
-        if set.await?.is_some() {
-            return Ok(());
-        }
+    kept::change(app, session, |kept| kept.deleted.push(stored.request.clone())).await?;
+    let (_, kept) = kept::of(app, session).await?;
+    let turns = app.store().turns(app.scope(), Some(session), kept.deleted.len() + 1).await?;
+    if turns.iter().all(|turn| kept.deleted.contains(&turn.request)) {
+        app.delete_session(session, Some("its last response was deleted")).await?;
     }
-    Err(Error::conflict("others delete responses of this conversation; try again").into())
+    Ok(())
 }

@@ -275,7 +275,7 @@ fn messages_are_listed_as_input_items() {
         Message::user("see").with_multipart_content(vec![picture.as_object().cloned().unwrap()]),
         Message::tool("1").with_metadata_entry("tool_call_id", "c"),
     ];
-    let items = input::listed("r", &messages);
+    let items = input::listed("r", 0, &messages);
     expect![[r#"[{"id":"item_r_0","type":"message","status":"completed","role":"user","content":[{"type":"input_text","text":"see"},{"type":"input_image","image_url":"u","file_id":null,"detail":"auto"}]},{"id":"item_r_1","type":"function_call_output","status":"completed","call_id":"c","output":"1"}]"#]]
     .assert_eq(&Value::from(items).to_string());
 }
