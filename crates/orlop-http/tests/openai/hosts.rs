@@ -80,12 +80,14 @@ async fn check(replies: &[ScriptedReply], text: &str, answer: &str, expected: Ex
         while log.count("on_request_end a") == 0 {
             tokio::task::yield_now().await;
         }
-        let told = told(&log).replace("on_turn_persisted b a\n", "");
-        expected.assert_eq(&told);
+        let told = told(&log);
+        let is_stored = path == "/responses" && !text.starts_with('/');
+        assert_eq!(told.contains("on_turn_persisted b a\non_request_end"), is_stored, "{told}");
+        expected.assert_eq(&told.replace("on_turn_persisted b a\n", ""));
     }
 }
 
-#[tokio::test] // L-01, L-09, L-16, L-17, L-23
+#[tokio::test] // L-01, L-09, L-10, L-16, L-17, L-18, L-23
 async fn a_plain_request() {
     let expected = expect![[r#"
         on_request_start b a
@@ -95,7 +97,7 @@ async fn a_plain_request() {
     check(&[ScriptedReply::text(&["ok"])], "hi", "ok", expected).await;
 }
 
-#[tokio::test] // L-09, L-12
+#[tokio::test] // L-10, L-17
 async fn a_request_that_a_plugin_answers() {
     let expected = expect![[r#"
         on_request_start b a
@@ -104,7 +106,7 @@ async fn a_request_that_a_plugin_answers() {
     check(&[], "/a", "handled", expected).await;
 }
 
-#[tokio::test] // L-18, L-26
+#[tokio::test] // L-10, L-18
 async fn a_request_with_a_tool() {
     let replies =
         [ScriptedReply::calls(&[("c", "read", json!({}))]), ScriptedReply::text(&["done"])];

@@ -9,8 +9,12 @@ use crate::openai::error::{Answer, Failure};
 use crate::openai::turns::{self, Caller, seconds_now};
 use orlop_app::store::Head;
 use orlop_app::{Application, Chat, ChatRequest, Wait};
-use orlop_core::{ErrorClass, Map, Message, Value};
+use orlop_core::{Error, ErrorClass, Map, Message, Value};
 use std::collections::HashMap;
+use std::time::Duration;
+
+/// How long what follows a turn, whose last event its client has seen, may keep its session.
+const AFTERMATH: Duration = Duration::from_secs(5);
 
 /// A response under way.
 pub(super) struct Begun {
@@ -95,7 +99,7 @@ fn asked(
         caller_tools: wanted.tools.clone(),
         overrides: wanted.overrides.clone(),
         stream: wanted.stream,
-        wait: Wait::No,
+        wait: Wait::For(AFTERMATH),
         persist: (!wanted.store).then_some(false),
         context: request.context.clone().with(CONTEXT, Value::Object(kept)),
         ..request
@@ -133,6 +137,10 @@ async fn place_in(app: &Application, head: Head, model: &str, store: bool) -> An
     if !store {
         let messages = app.store().messages(app.scope(), &id, 0..length).await?;
         return Ok(Place { carried: messages.unwrap_or_default(), ..Place::default() });
+    }
+    if is_busy(app, &id).await? {
+        let busy = "another response of this conversation is under way; wait for it, or cancel it";
+        return Err(Error::conflict(busy).with_retryable(true).into());
     }
     if agent.as_deref() != Some(model) {
         app.switch_agent(&id, model).await?;

@@ -6,6 +6,7 @@ use orlop_core::types::PayloadKind;
 use orlop_core::types::app_event::CallerCall;
 use orlop_core::{Message, Role, Value};
 use serde_json::json;
+use std::sync::LazyLock;
 
 /// Who runs the agent's own tools, as far as clients are concerned: an MCP server of this name.
 const OWN_SERVER: &str = "orlop";
@@ -146,7 +147,8 @@ fn own(result: &Message, made: &[Value]) -> Item {
 
 /// A call in any form that is known: id, name, arguments.
 pub(super) fn read_call(call: &orlop_core::Map) -> Option<(String, String, String)> {
-    let call = Registry::new(None, []).inspect_call(call).ok()?;
+    static FORMS: LazyLock<Registry> = LazyLock::new(|| Registry::new(None, []));
+    let call = FORMS.inspect_call(call).ok()?;
     let arguments = as_text(&call.payload);
     Some((call.call_id.unwrap_or_default(), call.tool_name.unwrap_or_default(), arguments))
 }

@@ -69,7 +69,8 @@ async fn retrieve(
     }
     let known = stored.messages(&app).await?;
     let events = app.request_events(&stored.request, 0).await?;
-    let stream = Stream::new(&stored.request, stored.response, false)
+    let hold = stored.is_judged(&app);
+    let stream = Stream::new(&stored.request, stored.response, hold)
         .knowing(known)
         .after(how.starting_after);
     let abandoned = Abandoned::unless_stored(&app, &stored.request, true);

@@ -4,6 +4,7 @@ use super::item::{Item, items_of};
 use super::kept;
 use super::resource::{Ended, Resource, output_of, request_of};
 use crate::openai::error::{Answer, Failure};
+use crate::openai::turns::is_judged;
 use orlop_app::store::{EventQuery, TurnRecord};
 use orlop_app::{Application, error_of};
 use orlop_core::types::app_event::{Event, EventKind};
@@ -94,6 +95,15 @@ impl Stored {
             }
             _ => self.response.failed(Error::cancelled("cancelled"), Value::Array(Vec::new())),
         }
+    }
+
+    /// Whether its answers wait until they are accepted.
+    pub(super) fn is_judged(&self, app: &Application) -> bool {
+        let state = &self.record.state;
+        let agent = state.get("agent").and_then(Value::as_str).unwrap_or_default();
+        let overrides = state.get("overrides").and_then(Value::as_object);
+        let config = app.agent(agent).map(|(_, config)| config).unwrap_or_default();
+        is_judged(&config, overrides.unwrap_or(&Map::new()))
     }
 
     /// Its items, once it is done.
