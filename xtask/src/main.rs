@@ -4,6 +4,7 @@
 //! made from that table.
 
 mod bench;
+mod clients;
 mod coverage;
 mod licences;
 mod mcp;
@@ -49,6 +50,12 @@ const COMMANDS: &[Command] = &[
         arguments: "",
         summary: "check licence and origin of every dependency against deny.toml",
         run: licences::run,
+    },
+    Command {
+        name: "clients",
+        arguments: "",
+        summary: "run clients of OpenAI's API, installed from npm and PyPI, against `orlop serve`",
+        run: clients::run,
     },
     Command {
         name: "bench",

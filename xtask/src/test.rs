@@ -10,7 +10,7 @@ mod tally;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
-use crate::{coverage, licences, mcp, model, process, schemas, workspace::Workspace};
+use crate::{clients, coverage, licences, mcp, model, process, schemas, workspace::Workspace};
 use skips::Skips;
 use tally::Tally;
 
@@ -30,6 +30,7 @@ fn steps() -> Vec<Step> {
         Step { title: "SDK for Python", run: |workspace, _| python_sdk(workspace) },
         Step { title: "SDK for TypeScript", run: |workspace, _| typescript_sdk(workspace) },
         Step { title: "tests", run: tests },
+        Step { title: "clients of the OpenAI-compatible API", run: openai_clients },
         Step { title: "documentation", run: |workspace, _| documentation(workspace) },
         Step { title: "coverage", run: |workspace, _| coverage::check(workspace, false) },
     ]
@@ -105,6 +106,10 @@ fn tests(workspace: &Workspace, tally: &mut Tally) -> Result<(), String> {
     }
     tally.count_skips(lines.len());
     result
+}
+
+fn openai_clients(workspace: &Workspace, tally: &mut Tally) -> Result<(), String> {
+    clients::check(workspace, |line| tally.read_line(line))
 }
 
 fn documentation(workspace: &Workspace) -> Result<(), String> {

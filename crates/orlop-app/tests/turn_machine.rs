@@ -16,12 +16,15 @@ fn turn(max_steps: u32) -> Turn {
         overrides: Map::new(),
         context: Map::new(),
         preface: Vec::new(),
+        instructions: None,
         stream: true,
         approval: Approval::Wait,
         first_message: 0,
         step: 0,
         max_steps,
         usage: Map::new(),
+        caller_tools: Vec::new(),
+        caller_calls: Vec::new(),
         again: Again::default(),
         phase: Phase::Model,
     }
@@ -158,6 +161,18 @@ fn calls_that_are_over_already_close_the_step_at_once() {
     let mut turn = turn(5);
     check(&mut turn, answered(vec![done.clone()]), "ask +no");
     check(&mut turn, answered(vec![done, ready("b")]), "run(b)");
+}
+
+#[test]
+fn calls_of_the_caller_end_the_turn_when_the_others_are_over() {
+    let caller = |id| Call { state: CallState::Caller, ..ready(id) };
+    let mut turn = turn(5);
+    check(&mut turn, answered(vec![caller("a"), ready("b"), caller("c")]), "run(b)");
+    check_refused(&turn, decided("a", true), ErrorClass::Conflict);
+    check_refused(&turn, finished("a"), ErrorClass::BadState);
+    check(&mut turn, finished("b"), "settle +did b");
+    let handed: Vec<_> = turn.caller_calls.iter().map(|call| &*call.call_id).collect();
+    assert_eq!((handed, turn.outcome()), (vec!["a", "c"], Some(&Outcome::Complete)));
 }
 
 #[test]
@@ -306,7 +321,7 @@ enum Any {
 
 fn any_input() -> impl Strategy<Value = Any> {
     prop_oneof![
-        4 => prop::collection::vec((0u8..3, any::<bool>(), any::<bool>()), 0..5).prop_map(Any::Answered),
+        4 => prop::collection::vec((0u8..4, any::<bool>(), any::<bool>()), 0..5).prop_map(Any::Answered),
         8 => (0u8..6).prop_map(Any::Finished),
         5 => (0u8..6, any::<bool>()).prop_map(|(id, allow)| Any::Decided(id, allow)),
         2 => Just(Any::TooLong),
@@ -334,7 +349,8 @@ fn input_of(any: &Any) -> Input {
                             form: None,
                             remember: Vec::new(),
                         },
-                        _ => CallState::Done { message: ready_message(&name) },
+                        2 => CallState::Done { message: ready_message(&name) },
+                        _ => CallState::Caller,
                     };
                     let (idempotent, concurrent) = (*idempotent, *concurrent);
                     Call { state, idempotent, concurrent, ..ready(&name) }
@@ -376,7 +392,12 @@ proptest! {
             };
             // What the calls of the step are, whether it just began or went on.
             let calls: Vec<String> = match any {
-                Any::Answered(calls) => (0..calls.len()).map(|index| format!("c{index}")).collect(),
+                Any::Answered(calls) => {
+                    // Those of the caller come last.
+                    let mut order: Vec<usize> = (0..calls.len()).collect();
+                    order.sort_by_key(|index| calls[*index].0 == 3);
+                    order.into_iter().map(|index| format!("c{index}")).collect()
+                }
                 _ => before.calls().iter().map(|call| call.id.clone()).collect(),
             };
             let closed: Vec<_> = next
@@ -385,7 +406,12 @@ proptest! {
                 .map(|message| message.metadata()["tool_call_id"].as_str().unwrap().to_owned())
                 .collect();
             let left_tools = turn.calls().is_empty() && !calls.is_empty();
-            prop_assert_eq!(closed, if left_tools { calls } else { Vec::new() });
+            let handed = turn.caller_calls.iter().map(|call| call.call_id.clone());
+            let told: Vec<String> = closed.into_iter().chain(handed).collect();
+            prop_assert!(told.is_empty() || left_tools || before.outcome().is_some());
+            if left_tools {
+                prop_assert_eq!(told, calls);
+            }
             for effect in &next.effects {
                 match effect {
                     Effect::CallModel => {

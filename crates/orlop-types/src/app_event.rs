@@ -3,6 +3,7 @@
 use crate::event::Partial;
 use crate::json::{Map, Value};
 use crate::message::Message;
+use crate::tool::PayloadKind;
 use serde::{Deserialize, Serialize};
 
 /// One thing that happened. In JSON all fields stand side by side.
@@ -149,6 +150,9 @@ pub enum EventKind {
         /// The model that gave the last answer; none if no model was asked.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<ModelName>,
+        /// Calls of tools that the caller brought, if the request ended with some.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        caller_calls: Vec<CallerCall>,
     },
     /// The request failed.
     RequestFailed {
@@ -189,6 +193,24 @@ pub enum EventKind {
     /// What a plugin published: `type`, `plugin`, and anything else.
     #[serde(untagged)]
     Other(Map),
+}
+
+/// A call of a tool that the caller brought. The caller runs it, and its next request carries the
+/// result.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CallerCall {
+    /// The id that the result must carry.
+    pub call_id: String,
+    /// The tool.
+    pub name: String,
+    /// The arguments, or the text of a free-form call. They are not compared with the tool's schema.
+    pub input: Value,
+    /// How to read the input.
+    #[serde(default)]
+    pub kind: PayloadKind,
+    /// The call as the model made it.
+    pub call: Map,
 }
 
 /// For how long a decision on a tool call holds.

@@ -43,6 +43,15 @@ pub struct ChatRequest {
     pub multipart_content: Vec<Map>,
     /// Assets that go with it.
     pub attachments: Vec<String>,
+    /// Messages that come before it: earlier parts of a conversation that the caller keeps, and
+    /// results of calls that it was handed. With them, there need be no message of the user.
+    pub history: Vec<Message>,
+    /// How many messages the session must have; with more or fewer, the request is a conflict.
+    pub at_length: Option<usize>,
+    /// Tools that the caller runs itself. A call of one ends the request.
+    pub caller_tools: Vec<Map>,
+    /// A system message for this request alone. It is not stored.
+    pub instructions: Option<String>,
     /// Settings of this request.
     pub overrides: Map,
     /// The id of the request. Another one with the same id is the same request.
@@ -214,7 +223,10 @@ impl Host {
         };
         let preface = app.attachment_texts(info, file_infos).await;
         let files = app.shaped(files, info, &request.overrides).await?;
-        let message = message_of(&request, &files)?.with_metadata(metadata);
+        let message = match request.history.is_empty() || has_content(&request, &files) {
+            true => Some(message_of(&request, &files)?.with_metadata(metadata)),
+            false => None,
+        };
         let sent = app
             .send_request(Request {
                 session: Target::StoredOrNew(NewSession {
@@ -222,7 +234,10 @@ impl Host {
                     id: Some(info.session_id.clone()),
                     metadata: request.metadata,
                 }),
-                message: Some(message),
+                history: request.history,
+                at_length: request.at_length,
+                caller_tools: request.caller_tools,
+                message,
                 overrides: request.overrides,
                 request_id: Some(info.request_id.clone()),
                 stream: request.stream,
@@ -231,6 +246,7 @@ impl Host {
                 approval: request.approval,
                 preface,
                 closely: request.closely,
+                instructions: request.instructions,
             })
             .await?;
         app.adopt_assets(&request.attachments, &info.session_id).await?;
@@ -262,6 +278,7 @@ fn answered(app: &Application, info: &RequestInfo, handled: Handled, inside: Ins
         session: SessionState::default(),
         usage: None,
         model: None,
+        caller_calls: Vec::new(),
     };
     let event = Arc::new(Event {
         seq: 0,
@@ -324,6 +341,15 @@ fn text_of(request: &ChatRequest) -> String {
         Value::Null => String::new(),
         other => other.to_string(),
     }
+}
+
+fn has_content(request: &ChatRequest, files: &[attachments::File]) -> bool {
+    let says = match &request.content {
+        Value::Null => false,
+        Value::String(text) => !text.trim().is_empty(),
+        _ => true,
+    };
+    says || !request.multipart_content.is_empty() || !files.is_empty()
 }
 
 fn message_of(request: &ChatRequest, files: &[attachments::File]) -> Result<Message> {

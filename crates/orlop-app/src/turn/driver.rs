@@ -387,6 +387,7 @@ impl Driver {
                 },
                 usage: (!self.turn.usage.is_empty()).then(|| self.turn.usage.clone()),
                 model: (self.turn.step > 0).then(|| self.models.name(&self.config)),
+                caller_calls: self.turn.caller_calls.clone(),
             },
             Outcome::Failed { error } => EventKind::RequestFailed { error },
             Outcome::Cancelled { reason } => EventKind::RequestCancelled { reason },

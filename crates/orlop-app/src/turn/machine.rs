@@ -6,7 +6,7 @@
 pub use super::again::{Again, Ending, FailedModel, Unfit};
 use super::{Approval, form};
 use orlop_core::types::InspectedCall;
-use orlop_core::types::app_event::{ModelName, RememberOffer};
+use orlop_core::types::app_event::{CallerCall, ModelName, RememberOffer};
 use orlop_core::{Error, Map, Message, Result, Value, closed_tool_message};
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +24,9 @@ pub struct Turn {
     /// Texts that go before the user's message in every model call of the turn.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub preface: Vec<String>,
+    /// What the caller wants the model to be told in this turn, beside the agent's own words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
     /// Whether fragments are wanted.
     pub stream: bool,
     /// What becomes of calls that a person should decide on.
@@ -38,6 +41,12 @@ pub struct Turn {
     /// Token counts so far.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub usage: Map,
+    /// Tools that the caller brought and runs itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub caller_tools: Vec<Map>,
+    /// Calls of these with which the turn ends.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub caller_calls: Vec<CallerCall>,
     /// Which model is asked, and what is asked again.
     #[serde(default)]
     pub again: Again,
@@ -88,6 +97,29 @@ pub struct Call {
     pub state: CallState,
 }
 
+impl Call {
+    /// A call that nobody here runs.
+    pub(super) fn of(id: String, call: InspectedCall, state: CallState) -> Self {
+        Self { id, call, idempotent: false, concurrent: false, state }
+    }
+
+    /// Whether nothing is left to do here.
+    fn is_over(&self) -> bool {
+        matches!(self.state, CallState::Done { .. } | CallState::Caller)
+    }
+
+    fn for_caller(self) -> CallerCall {
+        let Self { id, call, .. } = self;
+        CallerCall {
+            call_id: id,
+            name: call.tool_name.unwrap_or_default(),
+            input: call.payload,
+            kind: call.payload_kind,
+            call: call.raw,
+        }
+    }
+}
+
 /// How far a tool call is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
@@ -107,6 +139,8 @@ pub enum CallState {
     Ready,
     /// It was started, or is about to be.
     Running,
+    /// It is for the caller to run, and the turn ends with it.
+    Caller,
     /// It is over.
     Done {
         /// The tool message.
@@ -226,7 +260,7 @@ impl Turn {
     /// The calls of the current step that are not over: position and id.
     pub fn open_calls(&self) -> Vec<(usize, String)> {
         let calls = self.calls().iter().enumerate();
-        let open = calls.filter(|(_, call)| !matches!(call.state, CallState::Done { .. }));
+        let open = calls.filter(|(_, call)| !call.is_over());
         open.map(|(index, call)| (index, call.id.clone())).collect()
     }
 
@@ -289,6 +323,9 @@ impl Turn {
         if calls.is_empty() {
             return Ok(self.ended(ending));
         }
+        // Behind the others, so that what closes the step lies where its calls do.
+        let mut calls = calls;
+        calls.sort_by_key(|call| call.state == CallState::Caller);
         self.phase = Phase::Tools { calls };
         Ok(self.advance())
     }
@@ -342,7 +379,8 @@ impl Turn {
     }
 
     /// Starts what may start now, or closes the step if all calls are over. A call starts when
-    /// those before it are over, or when both may run side by side.
+    /// those before it are over, or when both may run side by side. A step with calls for the
+    /// caller is the last one.
     fn advance(&mut self) -> Next {
         let Phase::Tools { calls } = &mut self.phase else { return Next::default() };
         let mut effects = Vec::new();
@@ -354,15 +392,21 @@ impl Turn {
                 call.state = CallState::Running;
                 effects.push(Effect::Run(call.id.clone()));
             }
-            if !matches!(call.state, CallState::Done { .. }) {
+            if !call.is_over() {
                 (open, side_by_side) = (true, side_by_side && call.concurrent);
             }
         }
         if open {
             return Next { append: Vec::new(), effects };
         }
+        let handed: Vec<Call> =
+            calls.extract_if(.., |call| call.state == CallState::Caller).collect();
         let append = self.close_step("");
-        self.ask_again(append)
+        if handed.is_empty() {
+            return self.ask_again(append);
+        }
+        self.caller_calls = handed.into_iter().map(Call::for_caller).collect();
+        Next { append, ..self.settling(Outcome::Complete) }
     }
 
     /// Asks the model once more, as long as there are steps left.
@@ -390,7 +434,7 @@ impl Turn {
         let message = |call: Call| match call.state {
             CallState::Done { message } => message,
             CallState::Running => closed_tool_message(&call.call, format!("Error: {reason}")),
-            CallState::Ready | CallState::Asking { .. } => closed_tool_message(
+            CallState::Ready | CallState::Asking { .. } | CallState::Caller => closed_tool_message(
                 &call.call,
                 "Error: this call was not run; the request ended before",
             ),

@@ -5,6 +5,7 @@
 
 mod again;
 mod arguments;
+mod continued;
 mod control;
 mod driver;
 mod form;
@@ -21,6 +22,7 @@ mod state;
 mod tools;
 
 pub(crate) use arguments::ArgumentSchemas;
+use continued::{continued, is_at};
 pub use info::TurnInfo;
 pub use machine::{Outcome, Turn};
 pub(crate) use pause::Pausing;
@@ -58,7 +60,15 @@ pub(crate) const OUTPUT_REPAIRS: u32 = 1;
 pub struct Request {
     /// The session.
     pub session: Target,
-    /// The user's message, appended first; none if the session has it already.
+    /// Messages to append first: earlier parts of a conversation that the caller keeps, and results
+    /// of calls that it was handed.
+    pub history: Vec<Message>,
+    /// How many messages the session must have before that; else the request is a conflict.
+    pub at_length: Option<usize>,
+    /// Tools that the caller runs itself. A call of one ends the request; its result belongs into
+    /// the `history` of the next one.
+    pub caller_tools: Vec<Map>,
+    /// The user's message, appended then; none if the session has it already.
     pub message: Option<Message>,
     /// Settings of this request, over those of the session.
     pub overrides: Map,
@@ -77,6 +87,8 @@ pub struct Request {
     pub preface: Vec<String>,
     /// Whether the events end where whoever reads them falls far behind.
     pub closely: bool,
+    /// A system message for this request alone; it is not stored either.
+    pub instructions: Option<String>,
 }
 
 /// The session of a request.
@@ -266,8 +278,8 @@ impl Application {
         request: Request,
         request_id: String,
     ) -> Result<Driver> {
-        let Request { session, message, overrides, stream, persist, approval, preface, .. } =
-            request;
+        let Request { session, history, at_length, caller_tools, message, .. } = request;
+        let Request { overrides, stream, persist, approval, preface, instructions, .. } = request;
         let settled = self.settle_abandoned(id, &lock).await?;
         if settled && matches!(session, Target::Value(_)) {
             return Err(Error::conflict(format!(
@@ -276,6 +288,7 @@ impl Application {
             .with_retryable(true));
         }
         let (session, events) = self.session_for(session, id).await?;
+        at_length.map_or(Ok(()), |length| is_at(&session, length))?;
         let is_new = !events.is_empty();
         let known = !is_new && self.shared.store.head(&self.scope, id).await?.is_some();
         let persist = is_stored(&session, known || is_new, persist);
@@ -295,10 +308,10 @@ impl Application {
         let core = self.core_of(&agent);
         let config = self.effective(&agent, &session, &[&overrides]);
         let models = self.models_of(&config)?;
-        let session = match message {
-            Some(message) => core.add_message(&session, message, &config).await?,
-            None => session,
-        };
+        let mut session = session;
+        for message in history.into_iter().chain(message) {
+            session = continued(&core, session, message, &config).await?;
+        }
         let first_message = session.messages().len().saturating_sub(1);
         let name = lifecycle::REQUEST_PREPARE;
         let run = self.hooked().run(name, &session, &agent, &config, &[]).await?;
@@ -308,12 +321,15 @@ impl Application {
             overrides,
             context: self.caller.data().clone(),
             preface,
+            instructions,
             stream,
             approval,
             first_message,
             step: 0,
             max_steps: max_steps(&config),
             usage: Map::new(),
+            caller_tools,
+            caller_calls: Vec::new(),
             again: Again { repairs: output_repairs(&config), ..Again::default() },
             phase: Phase::Model,
         };

@@ -65,6 +65,7 @@ impl Driver {
             context: self.context(),
             preface: self.preface().await,
             without_tools: false,
+            caller_tools: self.turn.caller_tools.clone(),
         };
         let before = self.session.native().map_or(0, |native| native.items().len());
         let mut spoke = false;
@@ -172,7 +173,8 @@ impl Driver {
         }
     }
 
-    /// Context of the request: what came with it, then what host plugins know right now.
+    /// Context of the request: its instructions, what came with it, then what host plugins know
+    /// right now.
     async fn preface(&mut self) -> Vec<Message> {
         let mut texts = self.turn.preface.clone();
         let text = asked(&self.session, self.turn.first_message);
@@ -180,10 +182,9 @@ impl Driver {
         texts.extend(self.app.context_texts(info, text, self.turn.step).await);
         texts.extend(self.turn.again.unfit.as_ref().map(Unfit::request));
         texts.retain(|text| !text.trim().is_empty());
-        match texts.is_empty() {
-            true => Vec::new(),
-            false => vec![Message::user(texts.join("\n\n"))],
-        }
+        let told = self.turn.instructions.clone().map(Message::system);
+        let context = (!texts.is_empty()).then(|| Message::user(texts.join("\n\n")));
+        told.into_iter().chain(context).collect()
     }
 
     /// The answer. If the user stops it in the middle, what was said so far is kept and marked.

@@ -7,6 +7,7 @@ use futures::future::BoxFuture;
 use futures::stream::{BoxStream, StreamExt};
 use orlop_core::hooks::{RequestInfo, RequestKind, ToolCallInfo, ToolGate, ToolResultInfo};
 use orlop_core::types::app_event::{EventKind, RememberOffer};
+use orlop_core::types::tool::schema_name;
 use orlop_core::types::{ActionRecord, InspectedCall, ToolDescriptor};
 use orlop_core::{Error, Map, Message, Result, ToolEvent, Value, closed_tool_message, lifecycle};
 use serde_json::json;
@@ -79,6 +80,9 @@ impl Driver {
         let core = self.app.core_of(&self.agent);
         let (id, mut call) = self.identify(&raw, index, taken).await;
         let name = call.tool_name.clone().unwrap_or_default();
+        if self.turn.caller_tools.iter().any(|tool| schema_name(tool) == Some(&name)) {
+            return Ok((Call::of(id, call, CallState::Caller), Vec::new()));
+        }
         let tool = core.tool_for(&call, &self.config).await?;
         match self.app.shared.arguments.read(tool.as_ref(), &call).await {
             Ok(arguments) => call.payload = arguments,
@@ -369,8 +373,7 @@ fn closed(id: String, raw: Map, call: InspectedCall, reason: &str) -> (Call, Vec
         EventKind::ToolCall { call_id: id.clone(), name, call: raw, preview: String::new() },
         EventKind::ToolResult { call_id: id.clone(), message: message.clone() },
     ];
-    let state = CallState::Done { message };
-    (Call { id, idempotent: false, concurrent: false, state, call }, events)
+    (Call::of(id, call, CallState::Done { message }), events)
 }
 
 /// A tool message with another text for the model; a structured result no longer fits it.

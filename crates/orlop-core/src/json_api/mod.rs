@@ -117,6 +117,7 @@ impl Core {
                     context: context.clone(),
                     preface: Vec::new(),
                     without_tools: false,
+                    caller_tools: Vec::new(),
                 };
                 let response = self.send_request(&session, &args.config()?, options).await?;
                 let session = sessions.give(&response.session);

@@ -21,7 +21,7 @@ use finish::Running;
 use futures::future::{BoxFuture, FutureExt};
 use futures::stream::{Stream, StreamExt};
 use futures::task::{Context as Task, Poll};
-use orlop_types::{ActionRecord, Error, Message, Partial, ProviderEvent, Result};
+use orlop_types::{ActionRecord, Error, Map, Message, Partial, ProviderEvent, Result};
 use prepare::PreparedCall;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -42,6 +42,9 @@ pub struct RequestOptions {
     pub preface: Vec<Message>,
     /// Whether the model is offered no tools, for instance because nobody would run them.
     pub without_tools: bool,
+    /// Tools that the caller runs itself. The model sees them beside its own; where two have the
+    /// same name, the caller's takes the place of the other.
+    pub caller_tools: Vec<Map>,
 }
 
 /// What a request streams.
@@ -137,7 +140,14 @@ impl RequestStream {
         options: RequestOptions,
         stream: bool,
     ) -> Self {
-        let RequestOptions { request_id, cancellation, context, preface, without_tools } = options;
+        let RequestOptions {
+            request_id,
+            cancellation,
+            context,
+            preface,
+            without_tools,
+            caller_tools,
+        } = options;
         let context = match &cancellation {
             Some(cancellation) => context.cancelled_by(cancellation.clone()),
             None => context,
@@ -154,7 +164,8 @@ impl RequestStream {
             let core = core.clone();
             async move {
                 selected?;
-                let call = PreparedCall { request_id, context, stream, without_tools };
+                let call =
+                    PreparedCall { request_id, context, stream, without_tools, caller_tools };
                 core.start(session, config, call, preface).await
             }
         };

@@ -8,7 +8,7 @@ use crate::core::Core;
 use crate::hooks::{ModelRequest, State};
 use crate::resolve::Resolution;
 use crate::session::{Session, Transcript};
-use orlop_types::{Message, NativeIndices, NativeItem, Result, Role, Seq};
+use orlop_types::{Map, Message, NativeIndices, NativeItem, Result, Role, Seq};
 use std::sync::Arc;
 
 /// A request that is ready to be sent.
@@ -30,6 +30,7 @@ pub(super) struct PreparedCall {
     pub(super) context: CallContext,
     pub(super) stream: bool,
     pub(super) without_tools: bool,
+    pub(super) caller_tools: Vec<Map>,
 }
 
 impl Core {
@@ -95,10 +96,13 @@ impl Core {
         config: Config,
         call: PreparedCall,
     ) -> Result<Prepared> {
-        let PreparedCall { request_id, context, stream, without_tools } = call;
+        let PreparedCall { request_id, context, stream, without_tools, caller_tools } = call;
         let mut resolution = self.resolve(&config).await?;
         if without_tools && !resolution.effective.is_empty() {
             resolution = Arc::new(resolution.without_tools());
+        }
+        if !caller_tools.is_empty() {
+            resolution = Arc::new(resolution.with_caller_tools(caller_tools)?);
         }
         let format = resolution.native_format()?;
         let cx = self.context(&resolution, &config, &context).with(|inner| {

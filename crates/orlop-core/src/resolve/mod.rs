@@ -19,9 +19,13 @@ use crate::interop::{Interop, Registry};
 use crate::order;
 use crate::output::OutputSchema;
 use crate::plugin::{Manifest, Registered, RegisteredProvider};
+use orlop_types::tool::schema_name;
 use orlop_types::{Error, Map, Result, ToolDescriptor, Value};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+
+/// What stands for a plugin where a tool is run by the caller.
+const CALLER: &str = "caller";
 
 /// Everything that is known about a configuration before a request.
 #[derive(Clone)]
@@ -76,6 +80,21 @@ impl Resolution {
     /// The same, with nothing for the model to call.
     pub(crate) fn without_tools(&self) -> Self {
         Self { effective: Arc::default(), wire_tools: None, ..self.clone() }
+    }
+
+    /// The same, with these tools beside those of the plugins, or in place of one that has the
+    /// same name.
+    pub(crate) fn with_caller_tools(&self, schemas: Vec<Map>) -> Result<Self> {
+        let brought = |tool: &&ToolDescriptor| {
+            let name = tool.name();
+            schemas.iter().any(|schema| schema_name(schema) == name)
+        };
+        let mut tools: Vec<ToolDescriptor> =
+            self.effective.iter().filter(|tool| !brought(tool)).cloned().collect();
+        let of_caller = |schema| ToolDescriptor { schema, plugin: CALLER.to_owned() };
+        tools.extend(schemas.iter().cloned().map(of_caller));
+        let wire_tools = wire_tools(&self.interop, &tools)?;
+        Ok(Self { effective: Arc::new(tools), wire_tools, ..self.clone() })
     }
 
     /// The form of the provider's native history.

@@ -1,0 +1,94 @@
+//! `POST /v1/chat/completions`: the client keeps the conversation and sends all of it each time.
+
+use super::chunks::{Chunks, Head, completion};
+use super::conversation::{ChatMessage, messages};
+use super::error::{Answer, Failure};
+use super::options::{caller_tools, output_schema, overrides, tool_choice};
+use super::turns::{self, Abandoned, Caller, Json, event_stream, finish, seconds_now};
+use axum::response::IntoResponse;
+use orlop_app::ChatRequest;
+use orlop_core::{Map, Value};
+use serde::Deserialize;
+
+/// What a client asks for. Fields that are not named here are settings, or mean nothing here.
+#[derive(Debug, Deserialize)]
+pub(super) struct CreateChatCompletion {
+    model: String,
+    messages: Vec<ChatMessage>,
+    #[serde(default)]
+    tools: Option<Vec<Map>>,
+    #[serde(default)]
+    stream: Option<bool>,
+    #[serde(flatten)]
+    fields: Map,
+}
+
+pub(super) async fn create(caller: Caller, Json(body): Json<CreateChatCompletion>) -> Answer {
+    let CreateChatCompletion { model, messages: given, tools, stream, fields } = body;
+    possible(&fields)?;
+    let app = caller.host.app().clone();
+    let config = turns::agent(&app, &model)?;
+    let mut overrides = overrides(&fields);
+    if let Some(choice) = fields.get("tool_choice").map(tool_choice).transpose()?.flatten() {
+        overrides.insert("tool_choice".to_owned(), choice);
+    }
+    let format = fields.get("response_format").filter(|format| !format.is_null());
+    if let Some(schema) =
+        format.map(|it| output_schema(it, "response_format")).transpose()?.flatten()
+    {
+        overrides.insert("output_schema".to_owned(), schema);
+    }
+    let hold = turns::is_judged(&config, &overrides);
+    let stream = stream.unwrap_or(false);
+    let request = ChatRequest {
+        agent_id: Some(model.clone()),
+        caller_tools: caller_tools(tools.unwrap_or_default())?,
+        overrides,
+        stream,
+        persist: Some(false),
+        ..turns::chat(&caller, messages(given)?)
+    };
+    let id = format!("chatcmpl-{}", caller.request);
+    let head = Head { id, created: seconds_now(), model };
+    let chat = caller.host.chat(request).await?;
+    let abandoned = Abandoned::unless_stored(&app, &chat.request_id, false);
+    if stream {
+        let options = fields.get("stream_options");
+        let with_usage = options.and_then(|it| it.get("include_usage")?.as_bool()).unwrap_or(false);
+        let chunks = Chunks::new(head, with_usage, hold);
+        return Ok(event_stream(chat.into_events(), chunks, abandoned));
+    }
+    let done = finish(chat.into_events()).await;
+    abandoned.forget();
+    let done = done?;
+    let completion = completion(&head, &done.messages, done.usage.as_ref(), &done.calls);
+    Ok(axum::Json(completion).into_response())
+}
+
+/// Refuses what cannot be done here, rather than doing something else.
+fn possible(fields: &Map) -> Answer<()> {
+    let given = |key: &str| fields.get(key).filter(|value| !value.is_null());
+    if given("n").is_some_and(|n| n != 1) {
+        return Err(Failure::bad(
+            "n",
+            "an agent gives one answer; send n: 1, or ask several times",
+        ));
+    }
+    if given("logprobs").is_some_and(|wanted| wanted != false) {
+        return Err(Failure::bad(
+            "logprobs",
+            "agents do not tell probabilities; leave logprobs out",
+        ));
+    }
+    if given("functions").is_some() || given("function_call").is_some() {
+        return Err(Failure::bad(
+            "functions",
+            "functions are tools now; send tools and tool_choice",
+        ));
+    }
+    let audio = |modality: &Value| modality == "audio";
+    if given("modalities").and_then(Value::as_array).is_some_and(|it| it.iter().any(audio)) {
+        return Err(Failure::bad("modalities", "agents answer in text; leave audio out"));
+    }
+    Ok(())
+}

@@ -1,0 +1,229 @@
+//! Conversations: sessions, under the names that this API has for them.
+//!
+//! The id of a conversation is `conv_` and that of its session; the id of an item tells the place of
+//! its message.
+
+use super::error::{Answer, Failure};
+use super::responses::{input, kept};
+use super::turns::{Caller, Json, Reader};
+use crate::server::Server;
+use axum::Router;
+use axum::extract::{Path, Query};
+use axum::routing::{get, post};
+use orlop_app::store::Head;
+use orlop_app::{Application, NewSession};
+use orlop_core::{Map, Message, Slice, Value};
+use serde::Deserialize;
+use serde_json::json;
+use std::ops::Range;
+
+const PREFIX: &str = "conv_";
+
+/// The most items of one page, and of one request.
+const MOST: usize = 100;
+
+pub(super) fn routes() -> Router<Server> {
+    Router::new()
+        .route("/v1/conversations", post(create))
+        .route("/v1/conversations/{id}", get(retrieve).post(update).delete(remove))
+        .route("/v1/conversations/{id}/items", get(list).post(add))
+        .route("/v1/conversations/{id}/items/{item}", get(item).delete(remove_item))
+}
+
+/// The session that the id of a conversation names.
+pub(super) async fn session_of(app: &Application, id: &str) -> Answer<Head> {
+    let missing = || {
+        let message = format!("there is no conversation {id:?}");
+        Failure::missing(Some("conversation"), "not_found", message)
+    };
+    let session = id.strip_prefix(PREFIX).ok_or_else(missing)?;
+    orlop_app::check_id("session", session).map_err(|_| missing())?;
+    app.store().head(app.scope(), session).await?.ok_or_else(missing)
+}
+
+async fn shown(app: &Application, head: &Head) -> Answer<axum::Json<Value>> {
+    let (_, kept) = kept::of(app, &head.id).await?;
+    Ok(axum::Json(json!({
+        "id": format!("{PREFIX}{}", head.id), "object": "conversation",
+        "created_at": head.created / 1000, "metadata": kept.metadata,
+    })))
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct NewConversation {
+    #[serde(default)]
+    items: Option<Vec<Map>>,
+    #[serde(default)]
+    metadata: Option<Map>,
+}
+
+async fn create(caller: Caller, Json(body): Json<NewConversation>) -> Answer<axum::Json<Value>> {
+    let app = caller.app();
+    let messages = read(body.items.unwrap_or_default())?;
+    let made = app.create_session(NewSession::default()).await?;
+    let id = made.session.id();
+    append(&app, id, messages).await?;
+    kept::change(&app, id, |kept| kept.metadata = body.metadata.clone().unwrap_or_default())
+        .await?;
+    shown(&app, &session_of(&app, &format!("{PREFIX}{id}")).await?).await
+}
+
+fn read(items: Vec<Map>) -> Answer<Vec<Message>> {
+    if items.len() > MOST {
+        return Err(Failure::bad("items", format!("at most {MOST} items can be sent at once")));
+    }
+    input::messages(items)
+}
+
+async fn append(app: &Application, session: &str, messages: Vec<Message>) -> Answer<()> {
+    for message in messages {
+        app.add_message(session, message, None).await?;
+    }
+    Ok(())
+}
+
+async fn retrieve(Reader(app): Reader, Path(id): Path<String>) -> Answer<axum::Json<Value>> {
+    shown(&app, &session_of(&app, &id).await?).await
+}
+
+async fn update(
+    caller: Caller,
+    Path(id): Path<String>,
+    Json(body): Json<NewConversation>,
+) -> Answer<axum::Json<Value>> {
+    let app = caller.app();
+    let head = session_of(&app, &id).await?;
+    kept::change(&app, &head.id, |kept| kept.metadata = body.metadata.clone().unwrap_or_default())
+        .await?;
+    shown(&app, &head).await
+}
+
+async fn remove(caller: Caller, Path(id): Path<String>) -> Answer<axum::Json<Value>> {
+    let app = caller.app();
+    let head = session_of(&app, &id).await?;
+    app.delete_session(&head.id, Some("its conversation was deleted")).await?;
+    Ok(axum::Json(json!({ "id": id, "object": "conversation.deleted", "deleted": true })))
+}
+
+/// The items of the messages in a range, in their order.
+async fn items(app: &Application, head: &Head, range: Range<usize>) -> Answer<Vec<Value>> {
+    let start = range.start;
+    let messages = app.store().messages(app.scope(), &head.id, range).await?;
+    Ok(input::listed(&head.id, start, &messages.unwrap_or_default()))
+}
+
+/// The place of the message that an item belongs to.
+fn place_of(head: &Head, item: &str) -> Answer<usize> {
+    let rest = item.strip_prefix("item_").and_then(|rest| rest.strip_prefix(&*head.id));
+    let place = rest.and_then(|rest| rest.strip_prefix('_')?.split('_').next()?.parse().ok());
+    place.filter(|place| *place < head.message_count).ok_or_else(|| no_item(item))
+}
+
+fn no_item(item: &str) -> Failure {
+    Failure::missing(None, "not_found", format!("there is no item {item:?} in this conversation"))
+}
+
+/// Which part of a list is wanted; the newest items come first unless the order is `asc`.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Page {
+    #[serde(default)]
+    limit: Option<usize>,
+    #[serde(default)]
+    order: Option<String>,
+    #[serde(default)]
+    after: Option<String>,
+}
+
+impl Page {
+    fn is_ascending(&self) -> bool {
+        self.order.as_deref() == Some("asc")
+    }
+
+    fn limit(&self) -> usize {
+        self.limit.unwrap_or(20).clamp(1, MOST)
+    }
+
+    /// The page of these items, which are in their order; there may be more than these.
+    pub(super) fn of(&self, mut items: Vec<Value>, more: bool) -> Answer<Value> {
+        if !self.is_ascending() {
+            items.reverse();
+        }
+        if let Some(after) = &self.after {
+            let place = items.iter().position(|item| item["id"] == after.as_str());
+            items.drain(..=place.ok_or_else(|| no_item(after))?);
+        }
+        let has_more = more || items.len() > self.limit();
+        items.truncate(self.limit());
+        let edge = |item: Option<&Value>| item.map(|item| item["id"].clone());
+        Ok(json!({
+            "object": "list", "first_id": edge(items.first()), "last_id": edge(items.last()),
+            "has_more": has_more, "data": items,
+        }))
+    }
+}
+
+async fn list(
+    Reader(app): Reader,
+    Path(id): Path<String>,
+    page: Result<Query<Page>, axum::extract::rejection::QueryRejection>,
+) -> Answer<axum::Json<Value>> {
+    let Query(page) = page.map_err(|error| Failure::bad("limit", error.body_text()))?;
+    let head = session_of(&app, &id).await?;
+    let (count, limit) = (head.message_count, page.limit());
+    let after = page.after.as_deref().map(|item| place_of(&head, item)).transpose()?;
+    // A message is at least one item, but for empty ones, so a page is not longer than this.
+    let range = match page.is_ascending() {
+        true => {
+            let start = after.unwrap_or(0);
+            start..count.min(start + limit + 1)
+        }
+        false => {
+            let end = after.map_or(count, |place| place + 1);
+            end.saturating_sub(limit + 1)..end
+        }
+    };
+    let more = if page.is_ascending() { range.end < count } else { range.start > 0 };
+    let items = items(&app, &head, range).await?;
+    Ok(axum::Json(page.of(items, more)?))
+}
+
+#[derive(Debug, Deserialize)]
+struct NewItems {
+    items: Vec<Map>,
+}
+
+async fn add(
+    caller: Caller,
+    Path(id): Path<String>,
+    Json(body): Json<NewItems>,
+) -> Answer<axum::Json<Value>> {
+    let app = caller.app();
+    let head = session_of(&app, &id).await?;
+    let messages = read(body.items)?;
+    let range = head.message_count..head.message_count + messages.len();
+    append(&app, &head.id, messages).await?;
+    let page = Page { order: Some("asc".to_owned()), limit: Some(MOST), ..Page::default() };
+    Ok(axum::Json(page.of(items(&app, &head, range).await?, false)?))
+}
+
+async fn item(
+    Reader(app): Reader,
+    Path((id, item)): Path<(String, String)>,
+) -> Answer<axum::Json<Value>> {
+    let head = session_of(&app, &id).await?;
+    let place = place_of(&head, &item)?;
+    let found = items(&app, &head, place..place + 1).await?;
+    let found = found.into_iter().find(|found| found["id"] == item.as_str());
+    found.map(axum::Json).ok_or_else(|| no_item(&item))
+}
+
+async fn remove_item(
+    caller: Caller,
+    Path((id, item)): Path<(String, String)>,
+) -> Answer<axum::Json<Value>> {
+    let app = caller.app();
+    let head = session_of(&app, &id).await?;
+    let place = i64::try_from(place_of(&head, &item)?).unwrap_or(i64::MAX);
+    app.slice_session(&head.id, Slice::without([place])).await?;
+    shown(&app, &head).await
+}

@@ -1,0 +1,27 @@
+//! `GET /v1/models`: the agents, as models.
+
+use super::error::{Answer, Failure};
+use super::turns::{Reader, agent};
+use axum::Json;
+use axum::extract::Path;
+use orlop_core::Value;
+use serde_json::json;
+
+pub(super) async fn list(Reader(app): Reader) -> Answer<Json<Value>> {
+    let models: Vec<Value> = app.config().agents().into_iter().map(model).collect();
+    Ok(Json(json!({ "object": "list", "data": models })))
+}
+
+pub(super) async fn get(Reader(app): Reader, Path(id): Path<String>) -> Answer<Json<Value>> {
+    if !app.config().agents().contains(&id.as_str()) {
+        // Says which there are.
+        agent(&app, &id)?;
+        return Err(Failure::missing(Some("model"), "model_not_found", "there is no such agent"));
+    }
+    Ok(Json(model(&id)))
+}
+
+/// Configuration does not say when an agent was made.
+fn model(id: &str) -> Value {
+    json!({ "id": id, "object": "model", "created": 0, "owned_by": "orlop" })
+}

@@ -1,0 +1,108 @@
+//! The body of `POST /v1/responses`, and the request that it amounts to.
+
+use super::input;
+use super::resource::Resource;
+use crate::openai::error::{Answer, Failure};
+use crate::openai::options::{caller_tools, output_schema, overrides, tool_choice};
+use orlop_core::{Map, Value};
+use serde::Deserialize;
+
+/// What a client asks for. Fields that are not named here are settings, or mean nothing here.
+#[derive(Debug, Deserialize)]
+pub(super) struct CreateResponse {
+    #[serde(default)]
+    model: Option<String>,
+    #[serde(default)]
+    input: Option<Value>,
+    #[serde(default)]
+    tools: Option<Vec<Map>>,
+    #[serde(flatten)]
+    fields: Map,
+}
+
+/// The same, checked.
+#[derive(Debug)]
+pub(super) struct Wanted {
+    /// The agent; that of the conversation if none is named.
+    pub(super) model: Option<String>,
+    pub(super) items: Vec<Map>,
+    pub(super) tools: Vec<Map>,
+    pub(super) overrides: Map,
+    pub(super) instructions: Option<String>,
+    pub(super) previous: Option<String>,
+    pub(super) conversation: Option<String>,
+    pub(super) stream: bool,
+    pub(super) background: bool,
+    pub(super) store: bool,
+    fields: Map,
+}
+
+impl CreateResponse {
+    pub(super) fn checked(self) -> Answer<Wanted> {
+        let Self { model, input, tools, fields } = self;
+        let tools = caller_tools(tools.unwrap_or_default())?;
+        let mut overrides = overrides(&fields);
+        if let Some(choice) = fields.get("tool_choice").map(tool_choice).transpose()?.flatten() {
+            overrides.insert("tool_choice".to_owned(), choice);
+        }
+        let format = fields.get("text").and_then(|text| text.get("format"));
+        let schema = format.map(|it| output_schema(it, "text.format")).transpose()?.flatten();
+        if let Some(schema) = schema {
+            overrides.insert("output_schema".to_owned(), schema);
+        }
+        let text = |key: &'static str| match fields.get(key) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text.clone())),
+            Some(_) => Err(Failure::bad(key, format!("{key} is a text"))),
+        };
+        let flag = |key: &'static str, default: bool| match fields.get(key) {
+            None | Some(Value::Null) => Ok(default),
+            Some(Value::Bool(flag)) => Ok(*flag),
+            Some(_) => Err(Failure::bad(key, format!("{key} is true or false"))),
+        };
+        let conversation = match fields.get("conversation") {
+            Some(Value::Object(it)) => it.get("id").and_then(Value::as_str).map(str::to_owned),
+            _ => text("conversation")?,
+        };
+        let wanted = Wanted {
+            model,
+            items: input::items(input)?,
+            tools,
+            overrides,
+            instructions: text("instructions")?,
+            previous: text("previous_response_id")?,
+            conversation,
+            stream: flag("stream", false)?,
+            background: flag("background", false)?,
+            store: flag("store", true)?,
+            fields,
+        };
+        wanted.agreeing()
+    }
+}
+
+impl Wanted {
+    fn agreeing(self) -> Answer<Self> {
+        if self.previous.is_some() && self.conversation.is_some() {
+            return Err(Failure::bad(
+                "conversation",
+                "previous_response_id and conversation exclude each other; send one of them",
+            ));
+        }
+        if self.background && !self.store {
+            return Err(Failure::bad(
+                "background",
+                "a response in the background has to be stored; send store: true",
+            ));
+        }
+        if self.items.is_empty() && self.previous.is_none() && self.conversation.is_none() {
+            return Err(Failure::bad("input", "there is no input; send a text or a list of items"));
+        }
+        Ok(self)
+    }
+
+    /// The response, before anything came of it.
+    pub(super) fn response(&self, request: &str, created: i64, model: &str) -> Resource {
+        Resource::new(request, created, model, &self.fields).with_tools(&self.tools)
+    }
+}

@@ -1,0 +1,259 @@
+//! From a client's request to a turn, and from its events to an answer.
+
+use super::error::{Answer, Failure};
+use crate::identity::{Identity, Right};
+use crate::problem::Problem;
+use crate::request_id::RequestId;
+use crate::server::Server;
+use axum::body::{Body, Bytes};
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use futures::stream::{BoxStream, StreamExt};
+use orlop_app::{Application, Approval, ChatRequest, Host, error_of};
+use orlop_core::types::app_event::{CallerCall, Event, EventKind};
+use orlop_core::{CallContext, Config, Error, ErrorClass, Map, Message, Role, TriggerSource};
+use serde::de::DeserializeOwned;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a stream may be silent. Clients and what stands between take silence for a broken
+/// connection.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+
+/// How many events that are there already go out in one piece.
+const AT_ONCE: usize = 64;
+
+/// Who asks: somebody who may send requests.
+pub(super) struct Caller {
+    pub(super) host: Host,
+    pub(super) request: String,
+    pub(super) headers: Map,
+}
+
+impl Caller {
+    /// The application behind the door.
+    pub(super) fn app(&self) -> Application {
+        self.host.app().clone()
+    }
+}
+
+impl FromRequestParts<Server> for Caller {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, server: &Server) -> Answer<Self> {
+        let identity = Identity::from_request_parts(parts, server).await?;
+        identity.need(Right::Chat)?;
+        let request = RequestId::from_request_parts(parts, server).await?.into();
+        let headers = told_headers(&parts.headers);
+        Ok(Self { host: server.host(&identity), request, headers })
+    }
+}
+
+/// Somebody who may look at what there is.
+pub(super) struct Reader(pub(super) Application);
+
+impl FromRequestParts<Server> for Reader {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, server: &Server) -> Answer<Self> {
+        let identity = Identity::from_request_parts(parts, server).await?;
+        identity.need(Right::Read)?;
+        Ok(Self(server.host(&identity).app().clone()))
+    }
+}
+
+/// A JSON body, whatever its content type says.
+pub(super) struct Json<T>(pub(super) T);
+
+impl<T: DeserializeOwned> FromRequest<Server> for Json<T> {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, server: &Server) -> Answer<Self> {
+        let bytes = Bytes::from_request(request, server).await.map_err(|rejected| {
+            let message = format!("the body could not be read: {rejected}");
+            match rejected.into_response().status() {
+                StatusCode::PAYLOAD_TOO_LARGE => Failure::from(Problem::too_large(message)),
+                _ => Failure::from(Error::bad_argument(message)),
+            }
+        })?;
+        serde_json::from_slice(&bytes).map(Self).map_err(|error| {
+            Error::bad_argument(format!("the body is not what this route takes: {error}")).into()
+        })
+    }
+}
+
+/// What interceptors see of the headers; names in lower case, without what proves who asks.
+fn told_headers(headers: &HeaderMap) -> Map {
+    let secret = [header::AUTHORIZATION, header::COOKIE, header::PROXY_AUTHORIZATION];
+    let told = headers.iter().filter(|(name, _)| !secret.contains(name));
+    told.filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.into())))
+        .collect()
+}
+
+/// The settings of the agent that a client names as its model.
+pub(super) fn agent(app: &Application, model: &str) -> Answer<Config> {
+    match app.agent(model) {
+        Ok((_, config)) => Ok(config),
+        Err(error) if error.class() == ErrorClass::NotFound => {
+            Err(Failure::missing(Some("model"), "model_not_found", error.message()))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Whether answers may be asked for again, so that none can be shown before it is accepted.
+pub(super) fn is_judged(config: &Config, overrides: &Map) -> bool {
+    config.get("output_schema").is_some() || overrides.contains_key("output_schema")
+}
+
+/// A request with these messages. The last one is what the user says now, if it is the user's.
+pub(super) fn chat(caller: &Caller, mut messages: Vec<Message>) -> ChatRequest {
+    let now = match messages.last().map(Message::role) {
+        Some(Role::User) => messages.pop(),
+        _ => None,
+    };
+    let now = now.as_ref();
+    ChatRequest {
+        content: now.map(|message| message.content().clone()).unwrap_or_default(),
+        multipart_content: now.map(|it| it.multipart_content().to_vec()).unwrap_or_default(),
+        history: messages,
+        request_id: Some(caller.request.clone()),
+        headers: caller.headers.clone(),
+        // Nobody who uses this API can be asked.
+        approval: Approval::Deny,
+        context: CallContext::new("server").from_source(TriggerSource::Server),
+        ..ChatRequest::default()
+    }
+}
+
+/// What a request came to.
+pub(super) struct Done {
+    pub(super) messages: Vec<Message>,
+    pub(super) usage: Option<Map>,
+    pub(super) calls: Vec<CallerCall>,
+}
+
+/// Waits for the end of a request. A failure is an error.
+pub(super) async fn finish(mut events: BoxStream<'static, Arc<Event>>) -> Answer<Done> {
+    while let Some(event) = events.next().await {
+        match &event.kind {
+            EventKind::Final { messages, usage, caller_calls, .. } => {
+                return Ok(Done {
+                    messages: messages.clone(),
+                    usage: usage.clone(),
+                    calls: caller_calls.clone(),
+                });
+            }
+            EventKind::RequestFailed { error } => return Err(error_of(error).into()),
+            EventKind::RequestCancelled { reason } => {
+                return Err(Error::cancelled(reason.clone()).into());
+            }
+            _ => {}
+        }
+    }
+    Err(Error::unavailable("the server stops; ask again").into())
+}
+
+/// Cancels a request that nobody can hear of any more, because it is not stored and whoever sent
+/// it is gone.
+pub(super) struct Abandoned {
+    app: Application,
+    request: Option<String>,
+}
+
+impl Abandoned {
+    pub(super) fn unless_stored(app: &Application, request: &str, stored: bool) -> Self {
+        Self { app: app.clone(), request: (!stored).then(|| request.to_owned()) }
+    }
+
+    /// It is over.
+    pub(super) fn forget(mut self) {
+        self.request = None;
+    }
+}
+
+impl Drop for Abandoned {
+    fn drop(&mut self) {
+        let Some(request) = self.request.take() else { return };
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        let app = self.app.clone();
+        runtime.spawn(async move {
+            // One that is over by now is not found.
+            let _ = app.cancel_request(&request, "the client is gone").await;
+        });
+    }
+}
+
+/// What becomes of the events of a request on their way to a client.
+pub(super) trait Translate: Send + 'static {
+    /// Writes down an event.
+    fn event(&mut self, event: &Event, out: &mut String);
+
+    /// Tells that the stream ends before the request does.
+    fn cut(&mut self, out: &mut String);
+}
+
+/// Server-sent events: what is made of each event of a request, and a comment now and then. The
+/// request goes on at its own pace, however slowly they are read.
+pub(super) fn event_stream(
+    events: BoxStream<'static, Arc<Event>>,
+    translate: impl Translate,
+    abandoned: Abandoned,
+) -> Response {
+    let events = events.ready_chunks(AT_ONCE).boxed();
+    let pieces = Pieces { events, translate, abandoned: Some(abandoned), over: false };
+    let pieces = futures::stream::unfold(pieces, |mut pieces| async move {
+        let text = pieces.next().await?;
+        Some((Ok::<_, std::convert::Infallible>(text), pieces))
+    });
+    let mut response = Body::from_stream(pieces).into_response();
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    response
+}
+
+struct Pieces<T> {
+    events: BoxStream<'static, Vec<Arc<Event>>>,
+    translate: T,
+    abandoned: Option<Abandoned>,
+    over: bool,
+}
+
+impl<T: Translate> Pieces<T> {
+    async fn next(&mut self) -> Option<String> {
+        let mut text = String::new();
+        while text.is_empty() && !self.over {
+            tokio::select! {
+                batch = self.events.next() => match batch {
+                    Some(batch) => self.write(&batch, &mut text),
+                    None => {
+                        self.over = true;
+                        self.translate.cut(&mut text);
+                    }
+                },
+                () = tokio::time::sleep(HEARTBEAT) => text.push_str(": still here\n\n"),
+            }
+        }
+        (!text.is_empty()).then_some(text)
+    }
+
+    fn write(&mut self, batch: &[Arc<Event>], text: &mut String) {
+        for event in batch {
+            self.translate.event(event, text);
+            if event.kind.ends_request() {
+                self.over = true;
+                self.abandoned.take().into_iter().for_each(Abandoned::forget);
+            }
+        }
+    }
+}
+
+/// The time, in seconds since 1970.
+pub(super) fn seconds_now() -> i64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    now.map(|time| i64::try_from(time.as_secs()).unwrap_or(i64::MAX)).unwrap_or_default()
+}
