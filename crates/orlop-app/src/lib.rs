@@ -10,6 +10,7 @@ mod actions;
 mod application;
 pub mod assets;
 mod attachments;
+mod branches;
 pub mod config;
 mod contributions;
 mod credentials;
@@ -19,6 +20,7 @@ mod hub;
 mod lifecycle;
 mod lock;
 mod logins;
+pub mod markdown;
 mod owner;
 mod persist;
 mod plugin_state;
@@ -36,6 +38,7 @@ mod undo;
 
 pub use actions::{Acted, Preview};
 pub use application::{Application, Builder, Loaded, side_request};
+pub use branches::{Branch, Branches};
 pub use credentials::{CREDENTIALS_FILE, Credential, Credentials};
 pub use events::Follow;
 pub use host::{Chat, ChatRequest, HookFailure, Host};
@@ -48,4 +51,6 @@ pub use time::{now, rfc3339};
 pub use turn::{Approval, Decision, Recovery, Request, RequestHandle, Target, TurnInfo, error_of};
 pub use undo::Difference;
 
-pub use orlop_core::types::app_event::{Event, EventKind, Remember, RememberOffer, SessionState};
+pub use orlop_core::types::app_event::{
+    ContextUse, Event, EventKind, Remember, RememberOffer, SessionState,
+};

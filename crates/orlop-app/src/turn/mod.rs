@@ -5,6 +5,7 @@
 
 mod again;
 mod arguments;
+mod by_hand;
 mod control;
 mod driver;
 mod form;
