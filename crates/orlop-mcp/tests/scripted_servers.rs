@@ -365,3 +365,20 @@ async fn people_see_servers_and_their_prompts_and_start_one_anew() {
         - `/s:sly`: A prompt of an MCP server"#]]
     .assert_eq(of_servers);
 }
+
+#[tokio::test]
+async fn a_session_may_do_without_a_server() {
+    let scene = scene("good", limits());
+    let app = scene.stage.start().await;
+    scene.servers.test("s").await.unwrap();
+    let offered = async |session: &str| {
+        scene.stage.model.reply(ScriptedReply::text(&["done"]));
+        events_of(&app, ask(session, "go")).await;
+        scene.offered().len()
+    };
+    assert_eq!(offered("p").await, 10);
+    let off = json!({ "overrides": { "s": { "enabled": false } } });
+    app.patch_session("p", off.as_object().cloned().unwrap()).await.unwrap();
+    assert_eq!(offered("p").await, 0);
+    assert_eq!(offered("q").await, 10, "others have it");
+}

@@ -6,7 +6,7 @@
 mod stage;
 
 use expect_test::{Expect, expect};
-use orlop_app::{Application, ChatRequest, Event, EventKind, Host};
+use orlop_app::{Application, Approval, ChatRequest, Event, EventKind, Host};
 use orlop_core::Value;
 use orlop_plugins::{Permissions, Shell, ShellByHand};
 use orlop_testkit::scripted::*;
@@ -485,6 +485,14 @@ async fn what_is_denied_is_denied_to_users_too() {
     assert!(text.starts_with("the command was not run: it is denied: "), "{text}");
     assert_eq!(stage.read("a.txt"), "x");
     assert!(host.app().load_session("s").await.unwrap().is_none(), "nothing is stored");
+    // Where what asks does not run, text from anywhere must not run either.
+    let request = ChatRequest { approval: Approval::Deny, ..chat("s", "!touch b.txt") };
+    let refused = host.chat(request).await.unwrap().handled.unwrap();
+    assert_eq!(refused.status, 403, "{}", refused.text);
+    assert!(!stage.work().join("b.txt").exists());
+    let request = ChatRequest { approval: Approval::Deny, ..chat("s", "!cat a.txt") };
+    let read = host.chat(request).await.unwrap().handled.unwrap();
+    assert_eq!((read.status, &*read.text), (200, "x\n[exit code 0]"), "reading asks nobody");
     // An agent without the tool gives nobody a shell.
     let request = ChatRequest { agent_id: Some("bare".to_owned()), ..chat("t", "!ls") };
     let refused = host.chat(request).await.unwrap().handled.unwrap();

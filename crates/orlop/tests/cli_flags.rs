@@ -209,3 +209,14 @@ async fn files_are_attached_under_any_name_of_the_flag() {
         assert!(place.asked().to_string().contains("in the file"), "{flag}");
     }
 }
+
+#[tokio::test]
+async fn a_command_from_a_pipe_is_not_run_unless_everything_may() {
+    let place = writing("flags-command", "").await;
+    let refused = place.run_with(&["run", "-"], "!touch a.txt").await;
+    refused.fails(2, &["--yes", "a space in front"]);
+    assert!(!place.path().join("a.txt").exists());
+    let ran = place.run_in("work", &["run", "--yes", "!echo ahoy > a.txt; cat a.txt"]).await.ok();
+    assert_eq!(ran, "ahoy\n[exit code 0]\n");
+    assert_eq!(std::fs::read_to_string(place.path().join("work/a.txt")).unwrap(), "ahoy\n");
+}

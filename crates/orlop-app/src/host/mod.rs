@@ -157,8 +157,12 @@ impl Host {
             request.session_id.clone().unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
         check_id("session", &session_id)?;
         let info = self.info(&request, &request_id, &session_id).await?;
-        let app =
-            self.app.called_with(request.context.clone().owning("request_id", request_id.clone()));
+        let told = request
+            .context
+            .clone()
+            .owning("request_id", request_id.clone())
+            .owning("approval", serde_json::json!(request.approval));
+        let app = self.app.called_with(told);
         app.tell_hosts(Hook::OnRequestStart, &info).await;
         match self.admitted(&app, request, &info, &inside).await {
             Ok(chat) => Ok(chat),

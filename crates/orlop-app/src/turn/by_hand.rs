@@ -2,6 +2,7 @@
 //! as they see those of models. What they deny stays denied; nobody is asked, since whoever would be
 //! asked is the one who runs it.
 
+use super::Approval;
 use super::tools::{decision_of, replaced};
 use crate::application::{Agent, Application};
 use futures::StreamExt;
@@ -15,12 +16,14 @@ use serde_json::json;
 impl Application {
     /// Runs a tool of a session's agent and gives the message that a model would read. Nothing is
     /// added to the session, which need not be stored. A call that is denied, and a tool that the
-    /// agent does not have, are errors.
+    /// agent does not have, are errors; so is one that would ask in a request whose `approval` says
+    /// that such calls do not run.
     pub async fn run_tool_by_hand(
         &self,
         request: &RequestInfo,
         tool: &str,
         input: Value,
+        approval: Approval,
     ) -> Result<Message> {
         let app = self.in_flow();
         let session = match app.load_session(&request.session_id).await? {
@@ -33,7 +36,14 @@ impl Application {
         };
         let agent = app.agent_of(&session)?;
         let config = app.effective(&agent, &session, &[]);
-        let hand = Hand { app: &app, agent: &agent, config: &config, session: &session, request };
+        let hand = Hand {
+            app: &app,
+            agent: &agent,
+            config: &config,
+            session: &session,
+            request,
+            approval,
+        };
         hand.run(tool, input).await
     }
 }
@@ -45,6 +55,7 @@ struct Hand<'a> {
     config: &'a Config,
     session: &'a Session,
     request: &'a RequestInfo,
+    approval: Approval,
 }
 
 impl Hand<'_> {
@@ -89,8 +100,10 @@ impl Hand<'_> {
             input: call.payload.clone(),
         };
         let (gate, input) = self.app.gate_tool_call(info).await;
-        if let ToolGate::Deny(reason) = gate {
-            return Err(denied(reason));
+        match gate {
+            ToolGate::Deny(reason) => return Err(denied(reason)),
+            ToolGate::Ask(reason) => self.asked(reason)?,
+            ToolGate::Allow | ToolGate::Rewrite(_) => {}
         }
         let mut call = InspectedCall { payload: input, ..call.clone() };
         for point in [lifecycle::PERMISSION, lifecycle::TOOL_BEFORE] {
@@ -101,11 +114,22 @@ impl Hand<'_> {
                 match decision_of(record) {
                     Some(ToolGate::Deny(reason)) => return Err(denied(reason)),
                     Some(ToolGate::Rewrite(input)) => call.payload = input,
-                    Some(ToolGate::Ask(_) | ToolGate::Allow) | None => {}
+                    Some(ToolGate::Ask(reason)) => self.asked(reason)?,
+                    Some(ToolGate::Allow) | None => {}
                 }
             }
         }
         Ok(call.payload)
+    }
+
+    /// What would ask runs, unless the request is one in which nobody may be asked.
+    fn asked(&self, reason: String) -> Result<()> {
+        match self.approval {
+            Approval::Wait | Approval::Allow => Ok(()),
+            Approval::Deny => Err(Error::bad_state(format!(
+                "it is denied: what would ask does not run in this request ({reason})"
+            ))),
+        }
     }
 
     /// The result after host plugins and the `tool_after` or `tool_error` actions.

@@ -2,7 +2,7 @@
 //! of the conversation, so that the model reads it with the next message; it is not asked now.
 
 use crate::place::Place;
-use orlop_app::Application;
+use orlop_app::{Application, Approval};
 use orlop_core::hooks::{Handled, Hook, HookSet, InterceptInput, Interception};
 use orlop_core::{
     Answer, Context, Error, ErrorClass, HostPlugin, Manifest, Map, Message, Result, Value,
@@ -51,7 +51,11 @@ async fn run(command: &str, input: &InterceptInput, cx: &Context) -> Result<Hand
     let app = Application::of(cx)?.in_flow();
     let request = &input.request;
     let lock = app.acquire_session_lock(&request.session_id).await?;
-    let told = app.run_tool_by_hand(request, TOOL, json!({ "command": command })).await?;
+    // A host that does not say who may be asked is not believed to have anybody.
+    let approval = cx.get("approval").and_then(|it| serde_json::from_value(it.clone()).ok());
+    let approval = approval.unwrap_or(Approval::Deny);
+    let input = json!({ "command": command });
+    let told = app.run_tool_by_hand(request, TOOL, input, approval).await?;
     let printed = told.text().trim_end();
     let mut place = Place::of(app.clone(), &request.session_id, &request.agent_id).await?;
     place.begin().await?;

@@ -79,6 +79,12 @@ async fn ask(
 }
 
 async fn request(app: &Application, run: &Run, text: String) -> Result<ChatRequest, Failure> {
+    // In a script the text may come from anywhere.
+    if text.starts_with('!') && !run.yes && !question::is_attended() {
+        return Err(Failure::usage(
+            "a text that begins with ! is a command, and runs at a terminal or with --yes; a space in front sends it to the model",
+        ));
+    }
     let folder = std::env::current_dir().map(|path| path.display().to_string()).unwrap_or_default();
     let mut session_id = match (&run.session, run.continue_last) {
         (Some(id), _) => Some(id.clone()),
