@@ -562,11 +562,13 @@ pub(crate) fn state_of(known: &Known) -> SessionState {
         revision: known.revision,
         message_count: known.session.messages().len(),
         title: known.title.clone(),
+        context: None,
     }
 }
 
 fn fill_state(event: &mut EventKind, now: &SessionState) {
     if let EventKind::Final { session, .. } | EventKind::SessionUpdated { session, .. } = event {
-        *session = now.clone();
+        // Only the turn knows how full the context window is.
+        *session = SessionState { context: session.context, ..now.clone() };
     }
 }

@@ -10,6 +10,7 @@ mod actions;
 mod application;
 pub mod assets;
 mod attachments;
+mod branches;
 pub mod config;
 mod contributions;
 mod credentials;
@@ -19,6 +20,7 @@ mod hub;
 mod lifecycle;
 mod lock;
 mod logins;
+pub mod markdown;
 mod owner;
 mod persist;
 mod plugin_state;
@@ -37,6 +39,7 @@ mod watch;
 
 pub use actions::{Acted, Preview};
 pub use application::{Application, Builder, Loaded, side_request};
+pub use branches::{Branch, Branches};
 pub use credentials::{CREDENTIALS_FILE, Credential, Credentials};
 pub use events::Follow;
 pub use host::{Chat, ChatRequest, HookFailure, Host};
@@ -53,4 +56,6 @@ pub use turn::{
 pub use undo::Difference;
 pub use watch::{UnderWay, Watcher};
 
-pub use orlop_core::types::app_event::{Event, EventKind, Remember, RememberOffer, SessionState};
+pub use orlop_core::types::app_event::{
+    ContextUse, Event, EventKind, Remember, RememberOffer, SessionState,
+};

@@ -1,4 +1,5 @@
-//! Logins that end: before a request uses one, the plugin that made it gets a new token.
+//! Logins that end: before a request uses one, and before each model call of it, the plugin that made
+//! it gets a new token.
 
 use crate::application::{Agent, Application};
 use crate::credentials::Credential;

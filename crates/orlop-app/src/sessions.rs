@@ -16,6 +16,9 @@ use orlop_core::{
 };
 use serde::Serialize;
 
+/// The most sessions that lists begin with.
+const MAX_PINNED: usize = 100;
+
 /// What to make a session of.
 #[derive(Debug, Clone, Default)]
 pub struct NewSession {
@@ -44,6 +47,12 @@ pub struct Summary {
     pub revision: u64,
     /// How many messages it has.
     pub message_count: usize,
+    /// Whether its user wants it at the top.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub pinned: bool,
+    /// Whether its user put it away.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub archived: bool,
     /// What plugins add, each under its name.
     #[serde(flatten)]
     pub plugins: Map,
@@ -59,6 +68,8 @@ impl From<Head> for Summary {
             updated_at: rfc3339(head.updated),
             revision: head.revision,
             message_count: head.message_count,
+            pinned: head.pinned,
+            archived: head.archived,
             plugins: Map::new(),
         }
     }
@@ -67,7 +78,7 @@ impl From<Head> for Summary {
 /// A page of a list of sessions.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Summaries {
-    /// The sessions, most recently changed first.
+    /// The sessions, most recently changed first; on the first page behind those that are pinned.
     pub sessions: Vec<Summary>,
     /// Where the next page begins.
     pub next: Option<String>,
@@ -251,12 +262,32 @@ impl Application {
         Ok((run.session, note_of(&run.results)))
     }
 
-    /// Sessions with summaries. Actions of application plugins at `session_list` may add to them.
+    /// Sessions with summaries. Those that are pinned come first, on the first page and beside its
+    /// limit. Actions of application plugins at `session_list` may add to the summaries.
     pub async fn list_sessions(&self, query: &ListQuery) -> Result<Summaries> {
-        let page = self.shared.store.list(&self.scope, query).await?;
-        let mut sessions: Vec<Summary> = page.heads.into_iter().map(Summary::from).collect();
+        let store = &self.shared.store;
+        let mut heads = Vec::new();
+        if query.pinned.is_none() && query.cursor.is_none() {
+            let pinned = ListQuery { pinned: Some(true), limit: MAX_PINNED, ..query.clone() };
+            heads = store.list(&self.scope, &pinned).await?.heads;
+        }
+        let rest = ListQuery { pinned: query.pinned.or(Some(false)), ..query.clone() };
+        let page = store.list(&self.scope, &rest).await?;
+        heads.extend(page.heads);
+        let mut sessions: Vec<Summary> = heads.into_iter().map(Summary::from).collect();
         self.add_plugin_summaries(&mut sessions).await?;
         Ok(Summaries { sessions, next: page.next })
+    }
+
+    /// Puts a session away, or gets it back. Lists leave out what was put away unless they ask for
+    /// it; everything else works as before.
+    pub async fn archive_session(&self, id: &str, archived: bool) -> Result<Session> {
+        self.patch_session(id, Map::from_iter([("archived".to_owned(), archived.into())])).await
+    }
+
+    /// Has lists begin with a session, or no longer.
+    pub async fn pin_session(&self, id: &str, pinned: bool) -> Result<Session> {
+        self.patch_session(id, Map::from_iter([("pinned".to_owned(), pinned.into())])).await
     }
 
     async fn add_plugin_summaries(&self, sessions: &mut [Summary]) -> Result<()> {
@@ -339,6 +370,7 @@ impl Application {
             }
             None => source.session.with_id(new_id.clone()),
         };
+        let fork = without_marks(fork);
         let lock = app.lock(&new_id, Wait::default()).await?;
         // The source as JSON costs its whole length; it is made only for those who look at it.
         let owned = match app.hooked().listens(lifecycle::SESSION_FORK, &agent, &config).await? {
@@ -431,9 +463,16 @@ impl Application {
         Ok(session)
     }
 
-    /// A session as text in the format `json`.
+    /// A session as text: `json`, which can be imported, or `markdown`, for reading.
     pub async fn export_session(&self, id: &str, format: &str) -> Result<String> {
-        self.stored_session(id).await?.export(format)
+        let session = self.stored_session(id).await?;
+        match format {
+            "json" => session.export(format),
+            "markdown" => Ok(crate::markdown::of_session(&session)),
+            other => Err(Error::bad_argument(format!(
+                "unsupported format {other:?}; use \"json\" or \"markdown\""
+            ))),
+        }
     }
 
     /// Stores a session from text, under its own id or another. One that exists is a conflict.
@@ -571,6 +610,15 @@ impl Application {
             false => Ok(self),
         }
     }
+}
+
+/// A fork is neither put away nor at the top because the session it was made of is.
+fn without_marks(fork: Session) -> Session {
+    if !["archived", "pinned"].iter().any(|mark| fork.metadata().contains_key(*mark)) {
+        return fork;
+    }
+    let unset = ["archived", "pinned"].map(|mark| (mark.to_owned(), Value::Bool(false)));
+    fork.with_metadata_patch(&Map::from_iter(unset))
 }
 
 pub(crate) fn not_found(id: &str) -> Error {

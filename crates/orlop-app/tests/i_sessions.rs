@@ -8,7 +8,7 @@ use common::doubles::*;
 use common::*;
 use orlop_app::assets::{AssetFiles, AssetLimits, Upload};
 use orlop_app::config::{AppConfig, RuntimeEnv, Vars};
-use orlop_app::store::ListQuery;
+use orlop_app::store::{Archived, ListQuery};
 use orlop_app::*;
 use orlop_core::*;
 use orlop_testkit::scripted::*;
@@ -507,4 +507,44 @@ async fn a_session_whose_agent_is_gone_can_be_exported_switched_and_deleted() {
     assert_eq!(switched.agent_id(), Some("default"));
     app.delete_session("b", None).await.unwrap();
     assert!(app.load_session("b").await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn pinned_sessions_come_first_and_archived_ones_not_at_all() {
+    let app = Scene::default().start().await;
+    for id in ["a", "b", "c", "d"] {
+        app.create_session(new(id)).await.unwrap();
+    }
+    app.pin_session("a", true).await.unwrap();
+    app.archive_session("b", true).await.unwrap();
+    for id in ["c", "d"] {
+        app.patch_session(id, map(json!({"seen": true}))).await.unwrap();
+    }
+    let ids = async |query: ListQuery| {
+        let page = app.list_sessions(&query).await.unwrap();
+        let ids = page.sessions.iter().map(|it| it.session_id.as_str()).collect::<Vec<_>>();
+        (ids.join(" "), page.next)
+    };
+    assert_eq!(ids(ListQuery::default()).await.0, "a d c");
+    let archived = ListQuery { archived: Archived::Only, ..ListQuery::default() };
+    assert_eq!(ids(archived).await.0, "b");
+    // They come beside the limit, and on the first page only.
+    let page = ListQuery { limit: 1, ..ListQuery::default() };
+    let (first, next) = ids(page.clone()).await;
+    assert_eq!(first, "a d");
+    assert_eq!(ids(ListQuery { cursor: next, ..page }).await.0, "c");
+    let fork = app.fork_session("a", None, Some("fork")).await.unwrap().session;
+    assert_eq!(fork.metadata().get("pinned"), Some(&json!(false)));
+    app.pin_session("a", false).await.unwrap();
+    app.archive_session("b", false).await.unwrap();
+    assert_eq!(ids(ListQuery::default()).await.0, "b a fork d c");
+}
+
+#[tokio::test]
+async fn a_session_is_exported_for_reading() {
+    let app = Scene::says(&["sure"]).start().await;
+    talk(&app, "s", "hello").await;
+    let text = app.export_session("s", "markdown").await.unwrap();
+    assert_eq!(text, "## user\n\nhello\n\n## assistant\n\nsure\n");
+    assert!(app.export_session("s", "pdf").await.is_err());
 }

@@ -15,7 +15,7 @@ use serde_json::json;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-const NAME: &str = "mcp";
+pub(crate) const NAME: &str = "mcp";
 /// How many completions are offered.
 const MAX_OFFERED: usize = 50;
 
@@ -123,6 +123,11 @@ impl HostPlugin for Input {
 }
 
 impl Input {
+    /// All servers of the configuration.
+    pub(crate) fn servers(&self) -> &McpServers {
+        &self.servers
+    }
+
     pub(crate) fn new(servers: McpServers) -> Self {
         Self { servers, read: Mutex::default() }
     }
@@ -141,7 +146,7 @@ impl Input {
     }
 
     /// The servers that an agent may use.
-    fn of_agent(&self, config: &Config) -> Vec<Arc<Server>> {
+    pub(crate) fn of_agent(&self, config: &Config) -> Vec<Arc<Server>> {
         let chosen = config.get("tools").and_then(Value::as_array);
         let is_chosen = |name: &str| {
             chosen.is_none_or(|chosen| chosen.iter().any(|held| held.as_str() == Some(name)))

@@ -4,6 +4,7 @@
 //! A server starts when it is first needed. What it offers is kept on disk, so that nobody waits for
 //! a server that was there before; see [`McpServers`].
 
+mod actions;
 mod cache;
 mod call;
 mod catalogue;
@@ -25,6 +26,7 @@ mod words;
 pub use server::Limits;
 pub use status::{ServerStatus, ToolStatus};
 
+use actions::ServerActions;
 use input::Input;
 use orlop_app::Plugins;
 use orlop_app::config::{AppConfig, McpTransport};
@@ -66,7 +68,8 @@ impl McpServers {
             return plugins;
         }
         let input = Arc::new(Input::new(self.clone()));
-        plugins.feature(input.clone()).host(input)
+        let actions = Arc::new(ServerActions(input.clone()));
+        plugins.feature(input.clone()).application(actions).host(input)
     }
 
     /// What is known of all servers. Nothing is started.
@@ -78,6 +81,15 @@ impl McpServers {
     pub async fn test(&self, name: &str) -> Result<ServerStatus> {
         let server = self.find(name)?;
         server.settings()?;
+        server.connect().await?;
+        Ok(ServerStatus::of(server))
+    }
+
+    /// Ends a server and starts it anew, however often it failed before.
+    pub async fn reconnect(&self, name: &str) -> Result<ServerStatus> {
+        let server = self.find(name)?;
+        server.settings()?;
+        server.disconnect().await;
         server.connect().await?;
         Ok(ServerStatus::of(server))
     }

@@ -342,6 +342,22 @@ impl Server {
         self.cache.as_ref().and_then(Cache::age)
     }
 
+    /// Ends the server and forgets how it fared; who needs it next starts it again.
+    pub(crate) async fn disconnect(&self) {
+        let link = {
+            let mut state = self.state();
+            (state.failures, state.retry_at, state.error) = (0, None, None);
+            match &state.link {
+                Link::On(_) => std::mem::take(&mut state.link),
+                // One that is being started is a new one already.
+                Link::Starting(_) | Link::Off => Link::Off,
+            }
+        };
+        if let Link::On(connection) = link {
+            connection.close().await;
+        }
+    }
+
     /// Ends the server; it is not started again.
     pub(crate) async fn stop(&self) {
         let link = {

@@ -6,7 +6,8 @@ use crate::server::Server;
 use crate::words;
 use futures::stream::{self, BoxStream, StreamExt};
 use orlop_core::hooks::{
-    FormatResultInput, Hook, HookSet, InitInput, StateChange, ToolInput, ToolSchemasInput,
+    EnabledInput, FormatResultInput, Hook, HookSet, InitInput, StateChange, ToolInput,
+    ToolSchemasInput,
 };
 use orlop_core::types::{ToolPart, ToolReport};
 use orlop_core::{Answer, Context, Error, Manifest, Map, Plugin, Result, Tool, Value};
@@ -20,6 +21,7 @@ impl Plugin for ServerTools {
         Manifest::new(self.0.name(), env!("CARGO_PKG_VERSION")).without_models().only(HookSet::of(
             &[
                 Hook::Init,
+                Hook::IsEnabled,
                 Hook::GetToolSchemas,
                 Hook::ExecuteTool,
                 Hook::StreamTool,
@@ -33,6 +35,17 @@ impl Plugin for ServerTools {
     fn init<'a>(&'a self, _: &'a InitInput, _: &'a Context) -> Answer<'a, StateChange> {
         self.0.look_after();
         Answer::default()
+    }
+
+    /// A session or a request may do without a server that its agent has.
+    fn is_enabled<'a>(
+        &'a self,
+        input: &'a EnabledInput,
+        _: &'a Context,
+    ) -> Answer<'a, Option<bool>> {
+        let section = input.config.get(self.0.name());
+        let enabled = section.and_then(|section| section.get("enabled")).and_then(Value::as_bool);
+        Answer::ok(enabled.filter(|enabled| !enabled))
     }
 }
 

@@ -331,3 +331,54 @@ async fn policies_judge_what_servers_say_of_their_tools() {
     assert!(results[0].contains("it is not known what mcp__s__env does"), "{results:?}");
     assert_eq!(results[1], "ran");
 }
+
+#[tokio::test]
+async fn people_see_servers_and_their_prompts_and_start_one_anew() {
+    let stage = Stage::default().application(SlashCommands).host(SlashCommands);
+    let scene = scene_on(stage, "good", limits());
+    let host = scene.stage.open().await;
+    let answer = async |text: &str| {
+        let chat = host.chat(chat("p", text)).await.unwrap();
+        let handled = chat.handled.clone().unwrap();
+        chat.ended().await;
+        format!("{} {}", handled.status, handled.text)
+    };
+    scene.servers.test("s").await.unwrap();
+    expect![[r#"
+        200 MCP servers
+
+        - `s` (ready): 10 tools, 2 prompts, 1 resource"#]]
+    .assert_eq(&answer("/mcp").await);
+    let starts = scene.noted("starts").len();
+    expect![[r#"
+        200 Reconnected
+
+        - `s` (ready): 10 tools, 2 prompts, 1 resource"#]]
+    .assert_eq(&answer("/mcp s").await);
+    assert_eq!(scene.noted("starts").len(), starts + 1);
+    expect![[r#"404 there is no MCP server "other"; known: s"#]]
+        .assert_eq(&answer("/mcp other").await);
+    let help = answer("/help").await;
+    let (_, of_servers) = help.split_once("Of MCP servers and other plugins:\n").unwrap();
+    expect![[r#"
+        - `/s:greet who=...`: Greets.
+        - `/s:sly`: A prompt of an MCP server"#]]
+    .assert_eq(of_servers);
+}
+
+#[tokio::test]
+async fn a_session_may_do_without_a_server() {
+    let scene = scene("good", limits());
+    let app = scene.stage.start().await;
+    scene.servers.test("s").await.unwrap();
+    let offered = async |session: &str| {
+        scene.stage.model.reply(ScriptedReply::text(&["done"]));
+        events_of(&app, ask(session, "go")).await;
+        scene.offered().len()
+    };
+    assert_eq!(offered("p").await, 10);
+    let off = json!({ "overrides": { "s": { "enabled": false } } });
+    app.patch_session("p", off.as_object().cloned().unwrap()).await.unwrap();
+    assert_eq!(offered("p").await, 0);
+    assert_eq!(offered("q").await, 10, "others have it");
+}

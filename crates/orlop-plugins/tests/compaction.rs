@@ -433,3 +433,25 @@ async fn people_find_it_at_the_session_and_at_each_message() {
         ]"#]]
     .assert_eq(&serde_json::to_string_pretty(&elements).unwrap());
 }
+
+#[tokio::test]
+async fn the_context_is_shown_part_by_part() {
+    let stage = Stage::says(&["an answer"]).tool(echo("t")).settings("context_window = 1000");
+    let stage = stage.feature(Compaction).application(CompactionActions);
+    let app = stage.start().await;
+    events_of(&app, ask("s", &"word ".repeat(80))).await;
+    let shown = app.execute_action(ActionCall::new("compaction", "show_context"), Some("s"));
+    let shown = shown.await.unwrap();
+    expect![[r#"
+        About 110 of 1000 tokens, 11 % of the context window.
+
+        | part | count | tokens, roughly |
+        | --- | --- | --- |
+        | tools | 1 | 21 |
+        | user | 1 | 104 |
+        | assistant | 1 | 6 |
+
+        Older messages are replaced by a summary at 80 %."#]]
+    .assert_eq(shown["display"]["body"].as_str().unwrap());
+    assert_eq!(shown["context"]["window"], 1000);
+}

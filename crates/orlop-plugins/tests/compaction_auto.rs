@@ -259,3 +259,63 @@ async fn a_process_that_dies_while_the_snapshot_is_written_leaves_a_session_that
         assert_eq!(shown(&app, "s").await, said);
     }
 }
+
+/// What people are shown of actions in a request.
+fn displays(events: &[std::sync::Arc<Event>]) -> Vec<String> {
+    let body = |event: &std::sync::Arc<Event>| match &event.kind {
+        EventKind::ActionResult { result, .. } => {
+            result["display"]["body"].as_str().map(str::to_owned)
+        }
+        _ => None,
+    };
+    events.iter().filter_map(body).collect()
+}
+
+#[tokio::test]
+async fn people_are_warned_once_before_the_window_is_full() {
+    let stage = stage(vec![
+        counted("a", 6_000),
+        counted("b", 7_100),
+        counted("c", 7_200),
+        counted("d", 7_300),
+    ]);
+    let app = stage.start().await;
+    assert!(displays(&events_of(&app, ask("s", "one")).await).is_empty());
+    assert!(displays(&events_of(&app, ask("s", "two")).await).is_empty(), "6,000 of 10,000");
+    let warned = events_of(&app, ask("s", "three")).await;
+    assert_eq!(
+        displays(&warned),
+        [
+            "The conversation takes about 71 % of the context window (7105 of 10000 tokens); at 80 % older messages are replaced by a summary."
+        ]
+    );
+    let EventKind::ActionResult { result, .. } = &warned[1].kind else { panic!("{warned:?}") };
+    assert_eq!(result["display"]["variant"], "warning");
+    assert!(displays(&events_of(&app, ask("s", "four")).await).is_empty(), "once is enough");
+}
+
+#[tokio::test]
+async fn who_compacts_by_hand_is_warned_too() {
+    let stage = stage(vec![counted("a", 9_000), counted("b", 9_100)])
+        .settings("compaction = { auto = false, warn_at = 0.9 }");
+    let app = stage.start().await;
+    events_of(&app, ask("s", "one")).await;
+    let warned = displays(&events_of(&app, ask("s", "two")).await);
+    assert!(warned[0].ends_with("; compact the conversation, or begin a new one."), "{warned:?}");
+}
+
+#[tokio::test]
+async fn the_last_event_says_how_full_the_window_is() {
+    let stage = stage(vec![counted("a", 6_000), text("b")]);
+    let app = stage.start().await;
+    let last = async |text: &str| {
+        let events = events_of(&app, ask("s", text)).await;
+        match &events.last().unwrap().kind {
+            EventKind::Final { session, .. } => session.context,
+            other => panic!("{other:?}"),
+        }
+    };
+    let expected = ContextUse { tokens: 6_000, window: Some(10_000) };
+    assert_eq!(last("one").await, Some(expected));
+    assert_eq!(last("two").await, None, "this server counts nothing");
+}

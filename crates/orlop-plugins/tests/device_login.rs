@@ -113,8 +113,13 @@ fn quick() -> DeviceLogin {
 }
 
 fn stage(mock: &Mock) -> Stage {
+    on(Stage::says(&["one", "two", "three"]), mock)
+}
+
+/// A stage whose model server wants a login to the mock.
+fn on(stage: Stage, mock: &Mock) -> Stage {
     let url = &mock.0.url;
-    Stage::says(&["one", "two", "three"]).settings("api_key = \"${credential:acme}\"").more(&format!(
+    stage.settings("api_key = \"${credential:acme}\"").more(&format!(
         "[device_login.acme]\ndevice_url = \"{url}/device\"\ntoken_url = \"{url}/token\"\nclient_id = \"orlop\"\nscopes = [\"chat\", \"models\"]\n"
     ))
 }
@@ -509,4 +514,29 @@ async fn the_configuration_is_checked() {
     let call = ActionCall::new("device_login", "check_status");
     let refused = app.execute_action(call, None).await.unwrap_err();
     assert!(refused.message().contains("add a section [device_login.NAME]"));
+}
+
+#[tokio::test] // M-19
+async fn a_token_that_ends_in_the_middle_of_a_turn_is_renewed_before_the_next_call() {
+    let mock = Mock::start().await;
+    let stage = Stage::calls(&[("c1", "slow", json!({}))]);
+    let stage = on(stage, &mock).application(quick());
+    ending(&stage, 3600);
+    let home = stage.home();
+    let stage =
+        stage.tool(ScriptedTool::new("slow").offering(&["slow"]).execute_tool(move |_, _| {
+            // By the time the tool is done the token has ended.
+            let login = Credential {
+                refresh_token: Some("refresh-old".to_owned()),
+                expires_at: Some(rfc3339(0)),
+                renewed_by: Some("device_login".to_owned()),
+                ..Credential::new("old")
+            };
+            Credentials::in_folder(&home).store("acme", login).unwrap();
+            Ok(types::ToolReport::ok(json!("done")))
+        }));
+    mock.says("/token", [reply(200, json!({ "access_token": "new", "expires_in": 3600 }))]);
+    let events = events_of(&stage.start().await, ask("s", "hi")).await;
+    assert_eq!(events.last().unwrap().kind.name(), "final");
+    assert_eq!(keys(&stage.model), ["old", "new"]);
 }

@@ -192,3 +192,27 @@ async fn nothing_is_learned_unasked_or_from_nonsense() {
         assert_eq!(act(&app, "list_memory", json!({})).await, "Nothing is remembered.");
     }
 }
+
+#[tokio::test]
+async fn a_note_is_remembered_and_no_model_hears_of_it() {
+    let stage = Stage::says(&["hello"]).host(UserMemory::default()).application(MemoryActions);
+    let host = stage.open().await;
+    let answer = async |text: &str| {
+        let chat = host.chat(chat("s", text)).await.unwrap();
+        let handled = chat.handled.clone();
+        chat.ended().await;
+        handled.map(|handled| format!("{} {}", handled.status, handled.text))
+    };
+    let noted = answer("# I use tabs").await;
+    assert_eq!(noted.as_deref(), Some("200 Remembered as m1: I use tabs"));
+    let refused = answer("# my password is hunter2hunter2").await.unwrap();
+    assert!(refused.starts_with("400 that looks like a password"), "{refused}");
+    assert!(stage.model.requests().is_empty());
+    let listed = host.app().execute_action(ActionCall::new("user_memory", "list_memory"), None);
+    assert_eq!(listed.await.unwrap()["message"], "m1: I use tabs");
+    // Headings are Markdown, and a number is no note.
+    for text in ["# Title\nand text below it", "## two", "#12 is broken", " # not this"] {
+        stage.model.reply(ScriptedReply::text(&["ok"]));
+        assert_eq!(answer(text).await, None, "{text}");
+    }
+}

@@ -6,9 +6,9 @@
 mod stage;
 
 use expect_test::{Expect, expect};
-use orlop_app::{Application, Event, EventKind};
+use orlop_app::{Application, Approval, ChatRequest, Event, EventKind, Host};
 use orlop_core::Value;
-use orlop_plugins::Shell;
+use orlop_plugins::{Permissions, Shell, ShellByHand};
 use orlop_testkit::scripted::*;
 use serde_json::json;
 use stage::*;
@@ -444,4 +444,63 @@ async fn jobs_end_with_their_session_and_with_the_application() {
     drop(app);
     assert_eq!(pipes.remove(0).await.unwrap(), 0);
     drop(stage);
+}
+
+/// The answer to a message in session `s`, and its status; none if the model answered.
+async fn typed(host: &Host, text: &str) -> Option<(u16, String)> {
+    let chat = host.chat(chat("s", text)).await.unwrap();
+    let handled = chat.handled.clone();
+    chat.ended().await;
+    handled.map(|handled| (handled.status, handled.text))
+}
+
+#[tokio::test]
+async fn a_command_that_the_user_types_becomes_part_of_the_conversation() {
+    let stage = Stage::says(&["I see"]).tool(Shell::default()).feature(Permissions);
+    let stage = stage.host(ShellByHand).file("a.txt", "hello");
+    let host = stage.open().await;
+    let ran = typed(&host, "!cat a.txt").await.unwrap();
+    assert_eq!(ran, (200, "hello\n[exit code 0]".to_owned()), "it would ask, and its user said so");
+    assert!(stage.model.requests().is_empty(), "the model is not asked");
+    chat_to_end(&host, chat("s", "what is in it?")).await;
+    assert_eq!(
+        stage.model.last_request(),
+        "$ cat a.txt\nhello\n[exit code 0]\n[I ran this command myself.]|what is in it?"
+    );
+    let head = host.app().store().head(host.app().scope(), "s").await.unwrap().unwrap();
+    assert!(head.title.unwrap().starts_with("$ cat a.txt"));
+    // A command that fails is told as one.
+    let (status, text) = typed(&host, "!exit 3").await.unwrap();
+    assert!(status == 200 && text.contains("[exit code 3]"), "{text}");
+}
+
+#[tokio::test]
+async fn what_is_denied_is_denied_to_users_too() {
+    let stage = Stage::says(&["ok", "ok"]).tool(Shell::default()).feature(Permissions);
+    let stage = stage.host(ShellByHand).settings("permissions.deny = [\"shell(rm *)\"]");
+    let stage = stage.more("[agents.bare]\nextends = \"default\"\ntools = []").file("a.txt", "x");
+    let host = stage.open().await;
+    let (status, text) = typed(&host, "!ls && rm a.txt").await.unwrap();
+    assert_eq!(status, 403);
+    assert!(text.starts_with("the command was not run: it is denied: "), "{text}");
+    assert_eq!(stage.read("a.txt"), "x");
+    assert!(host.app().load_session("s").await.unwrap().is_none(), "nothing is stored");
+    // Where what asks does not run, text from anywhere must not run either.
+    let request = ChatRequest { approval: Approval::Deny, ..chat("s", "!touch b.txt") };
+    let refused = host.chat(request).await.unwrap().handled.unwrap();
+    assert_eq!(refused.status, 403, "{}", refused.text);
+    assert!(!stage.work().join("b.txt").exists());
+    let request = ChatRequest { approval: Approval::Deny, ..chat("s", "!cat a.txt") };
+    let read = host.chat(request).await.unwrap().handled.unwrap();
+    assert_eq!((read.status, &*read.text), (200, "x\n[exit code 0]"), "reading asks nobody");
+    // An agent without the tool gives nobody a shell.
+    let request = ChatRequest { agent_id: Some("bare".to_owned()), ..chat("t", "!ls") };
+    let refused = host.chat(request).await.unwrap().handled.unwrap();
+    assert_eq!(refused.status, 404);
+    assert_eq!(
+        refused.text,
+        "the command was not run: the agent \"bare\" has no tool \"shell\"; add it to its `tools`; a space in front sends the text to the model"
+    );
+    assert_eq!(typed(&host, " !ls").await, None);
+    assert_eq!(typed(&host, "!= means not equal").await, None);
 }

@@ -57,10 +57,17 @@ async fn help_is_handled_and_hello_is_not() {
             200 Commands:
             - `/help [COMMAND]`: Shows the commands there are
             - `/agent [NAME]`: Shows the agents, or gives the session another
+            - `/archive`: Puts the session away, or gets it back; it stays stored
             - `/clear`: Begins anew; the session so far stays stored
+            - `/config [KEY]`: Shows the settings in force and where they come from
+            - `/copy [NUMBER|code|all]`: Copies the last answer, an earlier one, its code, or everything
+            - `/export [markdown|json]`: Gives the conversation as a file
             - `/fork [INDEX]`: Goes on in a copy, up to a message or all of it
             - `/model [NAME]`: Shows the models, or has the session use another
             - `/new`: Begins another session
+            - `/pin`: Has lists begin with the session, or no longer
+            - `/rename [TEXT]`: The same as /title
+            - `/resume [ID|TITLE]`: Shows the last sessions, or goes on with one
             - `/title [TEXT]`: Shows the title of the session, or sets it
             - `/tools`: Shows the tools the agent has
             - `/trace [REQUEST]`: Shows what plugins did in the last request"#]],
@@ -418,4 +425,108 @@ async fn commands_can_be_listed_for_completions() {
     let stage = stage.feature(Mentions::default());
     let offered = stage.start().await.completions("default", None, "/rev").await.unwrap();
     assert_eq!(offered[0]["display"], "/review");
+}
+
+#[tokio::test]
+async fn sessions_are_put_away_pinned_and_found_again() {
+    let stage = stage();
+    let host = stage.open().await;
+    check(&host, "/pin", expect!["404 this session has not begun yet; write a message first"])
+        .await;
+    check(&host, "/resume", expect!["200 There is no other session"]).await;
+    chat_to_end(&host, chat("s", "about boats")).await;
+    chat_to_end(&host, chat("t", "about trains")).await;
+    let listed = async || {
+        let page = host.app().list_sessions(&Default::default()).await.unwrap();
+        page.sessions.iter().map(|it| it.session_id.clone()).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(listed().await, "t s");
+    check(
+        &host,
+        "/pin",
+        expect!["200 Lists of sessions begin with this one; /pin again undoes it"],
+    )
+    .await;
+    chat_to_end(&host, chat("t", "more")).await;
+    assert_eq!(listed().await, "s t");
+    check(&host, "/pin", expect!["200 Lists of sessions no longer begin with this one"]).await;
+    check(&host, "/archive", expect!["200 The session is put away; /archive gets it back"]).await;
+    assert_eq!(listed().await, "t");
+    check(&host, "/archive", expect!["200 The session is in the list again"]).await;
+    assert_eq!(listed().await, "s t");
+    let there = answer(&host, "/resume trains").await;
+    assert_eq!(there.text, "The conversation goes on in t about trains");
+    assert_eq!(there.data["ui_effects"]["navigate"]["session_id"], "t");
+    assert_eq!(answer(&host, "/resume t").await.data, there.data);
+    let all = answer(&host, "/resume").await;
+    assert!(all.text.starts_with("- `t`: about trains (4 messages, "), "{}", all.text);
+    assert_eq!(all.data["ui_effects"]["navigate"]["screen"], "sessions");
+    check(
+        &host,
+        "/resume planes",
+        expect![[
+            r#"404 no session has the id or the title "planes"; /resume shows the last ones"#
+        ]],
+    )
+    .await;
+    check(&host, "/rename Boats", expect![[r#"200 The title is now "Boats""#]]).await;
+}
+
+#[tokio::test]
+async fn words_are_taken_along() {
+    let code = "Do this:\n```sh\nls\n```\nthen\n````md\n```\n````\nthat is all";
+    let stage = Stage::says(&[code, "plain"]).application(SlashCommands).host(SlashCommands);
+    let host = stage.open().await;
+    check(&host, "/copy", expect!["404 this session has not begun yet; write a message first"])
+        .await;
+    chat_to_end(&host, chat("s", "one")).await;
+    chat_to_end(&host, chat("s", "two")).await;
+    let copied = answer(&host, "/copy").await;
+    assert_eq!(
+        (&*copied.text, &copied.data["ui_effects"]["copy_text"]),
+        ("plain", &json!("plain"))
+    );
+    assert_eq!(answer(&host, "/copy 2").await.text, code);
+    assert_eq!(answer(&host, "/copy code").await.text, "```\n");
+    let all = answer(&host, "/copy all").await.text;
+    assert!(all.starts_with("## user\n\none\n\n## assistant\n\nDo this:"), "{all}");
+    check(&host, "/copy 3", expect!["404 there is no such answer yet; write a message first"])
+        .await;
+    check(&host, "/copy zero", expect![[r#"400 "zero" is no number; write /copy, /copy 2 for the answer before the last, /copy code or /copy all"#]]).await;
+
+    let exported = answer(&host, "/export").await;
+    assert!(exported.text.starts_with("The conversation is the attachment s.md ("));
+    let asset = exported.data["ui_effects"]["download"]["asset_id"].as_str().unwrap().to_owned();
+    let (_, bytes) = host.app().read_asset(&asset).await.unwrap();
+    assert_eq!(String::from_utf8(bytes).unwrap(), all);
+    assert_eq!(answer(&host, "/export json").await.data["export"]["name"], "s.json");
+    check(
+        &host,
+        "/export pdf",
+        expect![[r#"400 "pdf" is no format; write /export markdown or /export json"#]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn settings_are_shown_with_where_they_come_from() {
+    let stage = stage().settings("api_key = \"sk-secret\"\nmax_steps = 7");
+    let host = stage.open().await;
+    check(&host, "/model other", expect!["200 The model of this session is now other"]).await;
+    let shown = answer(&host, "/config").await;
+    assert!(!shown.text.contains("sk-secret"), "{}", shown.text);
+    let shown = shown.text.replace(&stage.home().display().to_string(), "HOME");
+    expect![[r#"
+        - `model` = "other" (this session)
+        - `provider` = "scripted" (HOME/orlop.toml:3:12)
+        - `api_key` = "***" (HOME/orlop.toml:5:11)
+        - `max_steps` = 7 (HOME/orlop.toml:6:13)"#]]
+    .assert_eq(&shown);
+    check(&host, "/config output_repairs", expect!["200 - `output_repairs` = 1 (default)"]).await;
+    check(
+        &host,
+        "/config nothing",
+        expect![[r#"404 no setting "nothing" is in force here; /config shows those that are"#]],
+    )
+    .await;
 }

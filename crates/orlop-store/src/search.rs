@@ -2,7 +2,7 @@
 
 use crate::database::{Dialect, Tx, from_json, params};
 use crate::pieces::{ItemId, Pieces};
-use crate::sessions::{HEAD, head_of, is_sub_session};
+use crate::sessions::{HEAD, head_of, is_sub_session, marked};
 use crate::words;
 use orlop_app::Scope;
 use orlop_app::store::{Head, Hit, SearchQuery};
@@ -129,7 +129,9 @@ impl<'a> Sessions<'a> {
         let row = tx.row(&sql, &params![self.scope.tenant(), self.scope.user(), id])?;
         let Some(mut row) = row else { return Ok(None) };
         let (head, pieces) = (head_of(&mut row)?, from_json("a session", &row.text()?)?);
-        let counts = self.sub_sessions || !is_sub_session(&row.text()?)?;
+        let metadata = row.text()?;
+        let counts = self.sub_sessions || !is_sub_session(&metadata)?;
+        let head = marked(head, &metadata)?;
         Ok(counts.then_some((head, pieces)))
     }
 

@@ -4,7 +4,7 @@ use crate::database::{Row, Tx, from_json, params, to_json};
 use crate::items::{self, Tail};
 use crate::pieces::Pieces;
 use orlop_app::Scope;
-use orlop_app::store::{Head, ListQuery, Page, StoredSession};
+use orlop_app::store::{Archived, Head, ListQuery, Page, StoredSession};
 use orlop_core::types::SessionJson;
 use orlop_core::{Error, Map, Message, NativeItem, Result, Value};
 use serde::{Deserialize, Serialize};
@@ -15,6 +15,9 @@ pub(crate) const HEAD: &str = "id, agent, title, created, updated, revision, mes
 
 /// The metadata key of sessions that work for another one.
 const PARENT: &str = "parent_session_id";
+/// What stored metadata has in it if a session was put away, or is to be at the top.
+const ARCHIVED: &str = "\"archived\":true";
+const PINNED: &str = "\"pinned\":true";
 
 const DEFAULT_LIMIT: usize = 50;
 const MAX_LIMIT: usize = 1000;
@@ -28,7 +31,18 @@ pub(crate) fn head_of(row: &mut Row) -> Result<Head> {
         updated: row.int()?,
         revision: row.count()?,
         message_count: row.count()? as usize,
+        ..Head::default()
     })
+}
+
+/// The same with what metadata says, as far as it was read.
+pub(crate) fn marked(head: Head, stored: &str) -> Result<Head> {
+    if !stored.contains(ARCHIVED) && !stored.contains(PINNED) {
+        return Ok(head);
+    }
+    let metadata: Map = from_json("metadata of a session", stored)?;
+    let is = |key: &str| metadata.get(key) == Some(&Value::Bool(true));
+    Ok(Head { pinned: is("pinned"), archived: is("archived"), ..head })
 }
 
 /// What is in a session, its lists as pieces and its metadata as JSON text.
@@ -100,7 +114,7 @@ pub(crate) fn record(
         return Ok(None);
     };
     let what = format!("session \"{id}\"");
-    Ok(Some(Record {
+    let mut record = Record {
         head: head_of(&mut row)?,
         messages: Tail { log: row.maybe_int()?, next: row.count()? },
         native: Tail { log: row.maybe_int()?, next: row.count()? },
@@ -111,7 +125,9 @@ pub(crate) fn record(
             format: row.maybe_text()?,
             metadata: row.text()?,
         },
-    }))
+    };
+    record.head = marked(record.head, &record.content.metadata)?;
+    Ok(Some(record))
 }
 
 pub(crate) fn load(tx: &mut dyn Tx, scope: &Scope, id: &str) -> Result<Option<StoredSession>> {
@@ -120,9 +136,15 @@ pub(crate) fn load(tx: &mut dyn Tx, scope: &Scope, id: &str) -> Result<Option<St
 }
 
 pub(crate) fn head(tx: &mut dyn Tx, scope: &Scope, id: &str) -> Result<Option<Head>> {
-    let sql = format!("SELECT {HEAD} FROM sessions WHERE tenant = $1 AND user_id = $2 AND id = $3");
-    let row = tx.row(&sql, &params![scope.tenant(), scope.user(), id])?;
-    row.map(|mut row| head_of(&mut row)).transpose()
+    let find = tx.dialect().find_text();
+    let sql = format!(
+        "SELECT {HEAD}, CASE WHEN {find}(metadata, $4) > 0 OR {find}(metadata, $5) > 0 THEN metadata ELSE '' END \
+         FROM sessions WHERE tenant = $1 AND user_id = $2 AND id = $3"
+    );
+    let row = tx.row(&sql, &params![scope.tenant(), scope.user(), id, ARCHIVED, PINNED])?;
+    let Some(mut row) = row else { return Ok(None) };
+    let head = head_of(&mut row)?;
+    marked(head, &row.text()?).map(Some)
 }
 
 pub(crate) fn messages(
@@ -152,7 +174,9 @@ pub(crate) fn list(tx: &mut dyn Tx, scope: &Scope, query: &ListQuery) -> Result<
         for mut row in rows {
             let head = head_of(&mut row)?;
             (before, before_id) = (head.updated, head.id.clone());
-            if is_wanted(&row.text()?, query)? {
+            let stored = row.text()?;
+            let head = marked(head, &stored)?;
+            if is_wanted(&head, &stored, query)? {
                 heads.push(head);
             }
         }
@@ -185,15 +209,24 @@ fn list_rows(
     let metadata = query.metadata.as_ref().map(metadata_text).transpose()?;
     let find = tx.dialect().find_text();
     // Only metadata that has to be looked into is read.
-    let metadata_column = match (&metadata, query.sub_sessions) {
-        (Some(_), _) => "metadata".to_owned(),
-        (None, true) => "''".to_owned(),
-        (None, false) => {
-            params.push(format!("\"{PARENT}\":").into());
-            let place = params.len();
-            format!("CASE WHEN {find}(metadata, ${place}) > 0 THEN metadata ELSE '' END")
+    let metadata_column = match &metadata {
+        Some(_) => "metadata".to_owned(),
+        None => {
+            let parent = format!("\"{PARENT}\":");
+            let mut has = Vec::new();
+            for text in [parent, ARCHIVED.to_owned(), PINNED.to_owned()] {
+                params.push(text.into());
+                has.push(format!("{find}(metadata, ${}) > 0", params.len()));
+            }
+            format!("CASE WHEN {} THEN metadata ELSE '' END", has.join(" OR "))
         }
     };
+    let wanted =
+        [(query.archived == Archived::Only, ARCHIVED), (query.pinned == Some(true), PINNED)];
+    for (_, text) in wanted.into_iter().filter(|(is_wanted, _)| *is_wanted) {
+        params.push(text.into());
+        conditions += &format!(" AND {find}(metadata, ${}) > 0", params.len());
+    }
     for (column, text) in [("title_folded", title), ("metadata", metadata)] {
         if let Some(text) = text {
             params.push(text.into());
@@ -224,7 +257,15 @@ pub(crate) fn is_sub_session(stored: &str) -> Result<bool> {
 }
 
 /// Whether a session belongs into the list, by its metadata as far as it was read.
-fn is_wanted(stored: &str, query: &ListQuery) -> Result<bool> {
+fn is_wanted(head: &Head, stored: &str, query: &ListQuery) -> Result<bool> {
+    let is_left_out = match query.archived {
+        Archived::Without => head.archived,
+        Archived::With => false,
+        Archived::Only => !head.archived,
+    };
+    if is_left_out || query.pinned.is_some_and(|pinned| pinned != head.pinned) {
+        return Ok(false);
+    }
     if stored.is_empty() {
         return Ok(true);
     }

@@ -268,6 +268,20 @@ pub struct SessionState {
     /// Its title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
+    /// How full the context window is; in a final event whose model server counts tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<ContextUse>,
+}
+
+/// How much of its context window a conversation takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ContextUse {
+    /// The tokens of the conversation, the last answer included.
+    pub tokens: u64,
+    /// The tokens that the model takes, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<u64>,
 }
 
 impl EventKind {

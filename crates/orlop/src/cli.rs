@@ -1,5 +1,6 @@
 //! The command line: every command and flag, with the help people read.
 
+use crate::run_flags::RunFlags;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -23,6 +24,9 @@ pub(crate) struct Cli {
     /// Use everything the project's orlop.toml says, this time. ORLOP_TRUST=1 does the same.
     #[arg(long, global = true)]
     pub(crate) trust: bool,
+    /// Work in this folder.
+    #[arg(short = 'C', long = "cd", global = true, value_name = "FOLDER")]
+    pub(crate) folder: Option<PathBuf>,
     /// Say more on stderr; twice for everything.
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
@@ -33,10 +37,11 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Ask once and print the answer.
-    Run(Run),
+    #[command(visible_alias = "exec")]
+    Run(Box<Run>),
     /// Serve the agents over HTTP.
     Serve(Serve),
-    /// Stored sessions: list, show, search, fork, edit, delete.
+    /// Stored sessions: list, show, search, fork, edit, put away, delete.
     #[command(subcommand)]
     Session(Session),
     /// The agents of the configuration.
@@ -227,7 +232,7 @@ pub(crate) struct PluginRecord {
     /// The file to write.
     pub(crate) file: PathBuf,
     #[command(flatten)]
-    pub(crate) run: Run,
+    pub(crate) run: Box<Run>,
 }
 
 /// Run a plugin against a recording.
@@ -267,19 +272,29 @@ pub(crate) struct Run {
     #[arg(long, short, value_name = "MODEL")]
     pub(crate) model: Option<String>,
     /// Go on with this session, or begin one with this id.
-    #[arg(long, short, value_name = "ID", conflicts_with = "continue_last")]
+    #[arg(long, short, visible_aliases = ["resume", "session-id"], visible_short_alias = 'r', value_name = "ID", conflicts_with = "continue_last")]
     pub(crate) session: Option<String>,
     /// Go on with the session last used in this folder.
     #[arg(long = "continue", short = 'c')]
     pub(crate) continue_last: bool,
+    /// Go on in a copy of the session; the session stays as it is.
+    #[arg(long, conflicts_with = "branch_at")]
+    pub(crate) fork: bool,
+    /// Try again on a branch: in place of the user's message at this position, or before it. Without
+    /// a prompt that message is sent again. Negative numbers count from the end.
+    #[arg(long, value_name = "INDEX", allow_negative_numbers = true)]
+    pub(crate) branch_at: Option<i64>,
+    /// Name the session.
+    #[arg(long)]
+    pub(crate) title: Option<String>,
     /// Attach a file. May be repeated.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, short = 'f', visible_aliases = ["file", "image"], visible_short_alias = 'i', value_name = "FILE")]
     pub(crate) attach: Vec<PathBuf>,
     /// How to print the answer.
-    #[arg(long, short, value_enum, default_value_t = Output::Text)]
+    #[arg(long, short, visible_alias = "output-format", value_enum, default_value_t = Output::Text)]
     pub(crate) output: Output,
     /// The JSON Schema that the answer has to fit: a file, or the schema itself.
-    #[arg(long, value_name = "FILE|JSON")]
+    #[arg(long, visible_alias = "json-schema", value_name = "FILE|JSON")]
     pub(crate) output_schema: Option<String>,
     /// Run every tool call that would ask.
     #[arg(long, conflicts_with = "deny")]
@@ -293,6 +308,8 @@ pub(crate) struct Run {
     /// The id of the request: sending it again gives the same answer and runs nothing twice.
     #[arg(long, value_name = "ID")]
     pub(crate) request_id: Option<String>,
+    #[command(flatten)]
+    pub(crate) flags: RunFlags,
 }
 
 /// Serve the agents over HTTP.
@@ -345,7 +362,7 @@ pub(crate) enum Output {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Session {
-    /// The sessions there are, the most recently changed first.
+    /// The sessions there are, pinned ones first, then the most recently changed.
     List {
         /// Only those of this agent.
         #[arg(long)]
@@ -356,6 +373,15 @@ pub(crate) enum Session {
         /// Also those in which an agent worked for another one.
         #[arg(long)]
         sub_sessions: bool,
+        /// Only those that were put away.
+        #[arg(long, conflicts_with = "all")]
+        archived: bool,
+        /// Also those that were put away.
+        #[arg(long)]
+        all: bool,
+        /// Only those that are pinned.
+        #[arg(long)]
+        pinned: bool,
         /// At most so many.
         #[arg(long, default_value_t = 50)]
         limit: usize,
@@ -442,6 +468,35 @@ pub(crate) enum Session {
         /// Do not ask.
         #[arg(long, short)]
         yes: bool,
+    },
+    /// Put sessions away: lists leave them out.
+    Archive {
+        /// The sessions.
+        #[arg(required = true)]
+        ids: Vec<String>,
+        /// Get them back.
+        #[arg(long)]
+        undo: bool,
+    },
+    /// Have lists begin with sessions.
+    Pin {
+        /// The sessions.
+        #[arg(required = true)]
+        ids: Vec<String>,
+        /// No longer.
+        #[arg(long)]
+        undo: bool,
+    },
+    /// The tries there are at a message, which `orlop run --branch-at` made.
+    Branches {
+        /// The session.
+        id: String,
+        /// The message; the last one of the user if it is not said.
+        #[arg(allow_negative_numbers = true, default_value_t = -1)]
+        index: i64,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
     },
     /// Give a session another agent.
     Switch {
@@ -568,6 +623,16 @@ pub(crate) enum Mcp {
         #[arg(long)]
         json: bool,
     },
+    /// Add a server to the configuration of the user, or of the project.
+    Add(McpAdd),
+    /// Remove a server from the configuration of the user, or of the project.
+    Remove {
+        /// The server.
+        name: String,
+        /// From the orlop.toml of the project.
+        #[arg(long)]
+        project: bool,
+    },
     /// Start a server and show what it offers.
     Test {
         /// The server.
@@ -586,6 +651,28 @@ pub(crate) enum Mcp {
         /// The server.
         name: String,
     },
+}
+
+/// Add an MCP server: `orlop mcp add db -- npx acme-db`, or with --url.
+#[derive(Debug, Args)]
+pub(crate) struct McpAdd {
+    /// Its name.
+    pub(crate) name: String,
+    /// The command that starts it, behind `--`.
+    #[arg(last = true, required_unless_present = "url")]
+    pub(crate) command: Vec<String>,
+    /// Where it is, if it is no command.
+    #[arg(long, conflicts_with = "command")]
+    pub(crate) url: Option<String>,
+    /// A variable for the command; a value may be `${env:NAME}`. May be repeated.
+    #[arg(long, value_name = "NAME=VALUE", conflicts_with = "url")]
+    pub(crate) env: Vec<String>,
+    /// A header for the address; a value may be `${env:NAME}`. May be repeated.
+    #[arg(long, value_name = "NAME=VALUE", requires = "url")]
+    pub(crate) header: Vec<String>,
+    /// To the orlop.toml of the project.
+    #[arg(long)]
+    pub(crate) project: bool,
 }
 
 #[derive(Debug, Subcommand)]

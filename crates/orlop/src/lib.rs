@@ -6,6 +6,7 @@ mod commands;
 mod exit;
 mod interrupt;
 mod output;
+mod run_flags;
 mod workplace;
 
 use clap::Parser;
@@ -13,8 +14,8 @@ use orlop_app::Plugins;
 use orlop_plugins::{
     ActionTools, Activity, AskUser, AttachmentHints, Attachments, Compaction, CompactionActions,
     Delegate, DeviceLogin, FileChanges, Files, Memory, MemoryActions, Mentions, PermissionActions,
-    Permissions, SessionTitle, Shell, Skills, SlashCommands, SubSessions, SystemMessage, Todo,
-    TodoReminder, Usage, UsageReport, UserMemory, WebFetch,
+    Permissions, SessionTitle, Shell, ShellByHand, Skills, SlashCommands, SubSessions,
+    SystemMessage, Todo, TodoReminder, Usage, UsageReport, UserMemory, WebFetch,
 };
 use orlop_providers::anthropic::Anthropic;
 use orlop_providers::extensions::{PromptCache, Reasoning};
@@ -80,6 +81,7 @@ pub fn shipped_plugins() -> Plugins {
         .host(Arc::new(AttachmentHints))
         .host(mentions)
         .host(Arc::new(SessionTitle::default()))
+        .host(Arc::new(ShellByHand))
         .host(Arc::new(SlashCommands))
         .host(Arc::new(TodoReminder))
         .host(Arc::new(UserMemory::default()));
@@ -115,6 +117,14 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, plugins: Plugins) -> E
             tokio::runtime::Builder::new_current_thread()
         }
     };
+    if let Some(folder) = &cli.folder
+        && let Err(error) = std::env::set_current_dir(folder)
+    {
+        let folder = folder.display();
+        let message =
+            format!("--cd: {folder} cannot be used: {error}; name a folder that is there");
+        return exit::failed(&exit::Failure::usage(message));
+    }
     let runtime = runtime.enable_all().build();
     let runtime = match runtime {
         Ok(runtime) => runtime,

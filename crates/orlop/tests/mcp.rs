@@ -105,3 +105,48 @@ async fn a_server_with_the_name_of_a_tool_plugin_is_refused() {
     assert_eq!(checked.code, Some(3), "{checked:?}");
     assert!(checked.out.contains(words[1]) || checked.err.contains(words[1]), "{checked:?}");
 }
+
+#[tokio::test]
+async fn servers_are_added_and_removed_and_the_rest_of_the_file_stays() {
+    let place = Place::new("mcp-add").await;
+    let names = async || {
+        let listed = place.run(&["mcp", "list", "--json"]).await.json();
+        let names = listed.as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap());
+        names.collect::<Vec<_>>().join(" ")
+    };
+    let added = place
+        .run(&["mcp", "add", "db", "--env", "TOKEN=${env:DB_TOKEN}", "--", "npx", "-y", "acme db"])
+        .await
+        .ok();
+    let user = place.path().join(".config/orlop/config.toml");
+    assert_eq!(added, format!("db is added to {}\n", user.display()));
+    assert_eq!(
+        std::fs::read_to_string(&user).unwrap(),
+        "[mcp_servers.db]\ncommand = [\"npx\", \"-y\", \"acme db\"]\nenv = { TOKEN = \"${env:DB_TOKEN}\" }\n"
+    );
+    let kept = place.config() + "# keep me\n";
+    place.write("orlop.toml", &kept);
+    let url = ["mcp", "add", "web", "--url", "http://127.0.0.1:1/mcp", "--project"];
+    place.run(&url).await.ok();
+    let project = || std::fs::read_to_string(place.path().join("orlop.toml")).unwrap();
+    assert!(
+        project().starts_with(&place.config()) && project().contains("# keep me"),
+        "{}",
+        project()
+    );
+    assert_eq!(names().await, "db web");
+    place.run(&url).await.fails(2, &["already"]);
+    place.run(&["mcp", "add", "x"]).await;
+    assert_eq!(place.run(&["mcp", "add", "x"]).await.code, Some(2));
+    place.run(&["mcp", "remove", "web"]).await.fails(4, &["--project"]);
+    place.run(&["mcp", "remove", "web", "--project"]).await.ok();
+    assert_eq!(project(), kept);
+    place.run(&["mcp", "remove", "db"]).await.ok();
+    assert_eq!(names().await, "");
+    // What would not work is not written.
+    let odd = ["mcp", "add", "files", "--url", "http://127.0.0.1:1/mcp", "--project"];
+    place.run(&odd).await.fails(2, &["tool plugin \"files\""]);
+    assert_eq!(project(), kept);
+    place.write("orlop.toml", "not = = toml");
+    place.run(&url).await.fails(3, &["is no TOML", "correct it first"]);
+}

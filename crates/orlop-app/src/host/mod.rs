@@ -33,6 +33,9 @@ pub struct Host {
 pub struct ChatRequest {
     /// The session; a fresh one if it is not said.
     pub session_id: Option<String>,
+    /// Answers on a branch of the session, in place of the message of the user at this position or
+    /// before it; without content that message is sent again. Negative numbers count from the end.
+    pub branch_at: Option<i64>,
     /// The agent of a new session.
     pub agent_id: Option<String>,
     /// Metadata of a new session.
@@ -165,12 +168,17 @@ impl Host {
         let request_id =
             request.request_id.clone().unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
         check_id("request", &request_id)?;
+        let request = self.branched(request, &request_id).await?;
         let session_id =
             request.session_id.clone().unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
         check_id("session", &session_id)?;
         let info = self.info(&request, &request_id, &session_id).await?;
-        let app =
-            self.app.called_with(request.context.clone().owning("request_id", request_id.clone()));
+        let told = request
+            .context
+            .clone()
+            .owning("request_id", request_id.clone())
+            .owning("approval", serde_json::json!(request.approval));
+        let app = self.app.called_with(told);
         app.tell_hosts(Hook::OnRequestStart, &info).await;
         match self.admitted(&app, request, &info, &inside).await {
             Ok(chat) => Ok(chat),
@@ -179,6 +187,35 @@ impl Host {
                 Err(error)
             }
         }
+    }
+
+    /// The request on a branch of its session, if it asks for one. One that was sent before stays on
+    /// the branch it has.
+    async fn branched(&self, mut request: ChatRequest, id: &str) -> Result<ChatRequest> {
+        let Some(index) = request.branch_at.take() else { return Ok(request) };
+        let from = request.session_id.take().ok_or_else(|| {
+            Error::bad_argument(
+                "there is no session to branch; name the one that the message is in",
+            )
+        })?;
+        check_id("session", &from)?;
+        let says_nothing = text_of(&request).trim().is_empty()
+            && request.multipart_content.is_empty()
+            && request.attachments.is_empty();
+        if says_nothing {
+            let message = self.app.asked_at(&from, index).await?;
+            request.content = message.content().clone();
+            request.multipart_content = message.multipart_content().to_vec();
+        }
+        let before = self.app.store().turn(self.app.scope(), id).await?;
+        request.session_id = Some(match before {
+            Some(turn) => turn.session,
+            None => {
+                let branch = self.app.branch_session(&from, index, None).await?;
+                branch.loaded.session.id().to_owned()
+            }
+        });
+        Ok(request)
     }
 
     async fn info(&self, request: &ChatRequest, id: &str, session_id: &str) -> Result<RequestInfo> {

@@ -185,6 +185,24 @@ pub struct Head {
     pub revision: u64,
     /// How many messages it has.
     pub message_count: usize,
+    /// Whether its user wants it at the top (`pinned` in its metadata).
+    #[serde(default)]
+    pub pinned: bool,
+    /// Whether its user put it away (`archived` in its metadata).
+    #[serde(default)]
+    pub archived: bool,
+}
+
+/// Which of the sessions that their user put away to list.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Archived {
+    /// None of them.
+    #[default]
+    Without,
+    /// All of them, and the others.
+    With,
+    /// Them alone.
+    Only,
 }
 
 /// Which sessions to list.
@@ -198,6 +216,10 @@ pub struct ListQuery {
     pub metadata: Option<(String, String)>,
     /// Also those that work for another session (`parent_session_id` in their metadata).
     pub sub_sessions: bool,
+    /// Which of those that were put away.
+    pub archived: Archived,
+    /// Only those that are pinned, or only those that are not.
+    pub pinned: Option<bool>,
     /// At most so many; 0 means 50, and 1000 is the most.
     pub limit: usize,
     /// Goes on where a page ended.

@@ -11,7 +11,7 @@ use crate::store::ChangeNote;
 use crate::time::now;
 use futures::stream::{FuturesUnordered, StreamExt};
 use orlop_core::types::ActionRecord;
-use orlop_core::types::app_event::{Event, EventKind, SessionState};
+use orlop_core::types::app_event::{ContextUse, Event, EventKind, SessionState};
 use orlop_core::{
     CancelToken, Config, Error, Message, NewMessage, Result, Session, Value, lifecycle,
 };
@@ -51,6 +51,8 @@ pub(crate) struct Driver {
     pub(super) tools: FuturesUnordered<super::tools::Running>,
     /// By which a change of the history that the next commit stores can be undone.
     pub(super) undo: Option<ChangeNote>,
+    /// The tokens of the conversation, as the model server counted them with the last answer.
+    pub(super) counted: Option<u64>,
     /// Numbers for fragments.
     numbers: Range<u64>,
     /// Whether the session is lent to the flow, so that tools can change it.
@@ -91,6 +93,7 @@ impl Driver {
             next: Next::default(),
             tools: FuturesUnordered::new(),
             undo: None,
+            counted: None,
             numbers: 1..1,
             lent: false,
         }
@@ -383,6 +386,7 @@ impl Driver {
                 messages: self.answer(),
                 session: SessionState {
                     message_count: self.session.messages().len(),
+                    context: self.context_use(),
                     ..SessionState::default()
                 },
                 usage: (!self.turn.usage.is_empty()).then(|| self.turn.usage.clone()),
@@ -409,6 +413,13 @@ impl Driver {
                 .await;
         }
         Ok(())
+    }
+
+    /// How full the context window is. What was counted before a plugin shortened the history is
+    /// no longer so.
+    fn context_use(&self) -> Option<ContextUse> {
+        let tokens = self.counted.filter(|_| self.undo.is_none())?;
+        Some(ContextUse { tokens, window: self.agent.core.context_window(&self.config) })
     }
 
     /// What the turn added after the user's message.

@@ -5,6 +5,7 @@
 
 mod again;
 mod arguments;
+mod by_hand;
 mod continued;
 mod control;
 mod driver;

@@ -58,6 +58,7 @@ impl Driver {
     }
 
     async fn ask(&mut self) -> Result<(Input, Vec<EventKind>)> {
+        self.renew_logins().await?;
         self.prepare_model_call().await?;
         let options = RequestOptions {
             request_id: Some(self.request.clone()),
@@ -138,6 +139,7 @@ impl Driver {
         ending: Ending,
     ) -> Result<(Input, Vec<EventKind>)> {
         let usage = self.usage_of(&response, before);
+        self.counted = tokens_of(&usage);
         self.turn.first_message = self.moved_by(&response);
         self.session = response.session;
         let mut events: Vec<EventKind> =
@@ -234,6 +236,12 @@ impl Driver {
         }
         Err(Error::internal("the model call ended without an answer"))
     }
+}
+
+/// The tokens of a conversation up to an answer with these counts.
+fn tokens_of(usage: &Map) -> Option<u64> {
+    let count = |key: &str| usage.get(key).and_then(Value::as_u64);
+    Some(count("input_tokens")? + count("output_tokens").unwrap_or(0))
 }
 
 /// Whether a fragment is part of an answer. That a request is sent again is not.

@@ -1,5 +1,6 @@
 //! The models of a request: the agent's own and its fallbacks.
 
+use super::driver::Driver;
 use crate::application::Application;
 use crate::config::fallbacks;
 use orlop_core::types::app_event::ModelName;
@@ -60,5 +61,24 @@ impl Application {
             _ => None,
         };
         Models { own: config.clone(), fallbacks: Vec::new(), provider }
+    }
+}
+
+impl Driver {
+    /// Has logins renewed that end soon, and goes on with the new tokens: a turn may take longer
+    /// than the token it began with lasts.
+    pub(super) async fn renew_logins(&mut self) -> Result<()> {
+        if self.agent.credentials.is_empty() {
+            return Ok(());
+        }
+        self.app.renew_logins(&self.agent).await?;
+        let agent = self.app.shared.agent(&self.agent.id)?;
+        if agent.config != self.agent.config {
+            let config = self.app.effective(&agent, &self.session, &[&self.turn.overrides]);
+            self.models = self.app.models_of(&config)?;
+            self.config = self.models.config(self.turn.again.model);
+            self.agent = agent;
+        }
+        Ok(())
     }
 }

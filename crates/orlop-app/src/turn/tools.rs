@@ -377,7 +377,7 @@ fn closed(id: String, raw: Map, call: InspectedCall, reason: &str) -> (Call, Vec
 }
 
 /// A tool message with another text for the model; a structured result no longer fits it.
-fn replaced(message: Message, text: String) -> Message {
+pub(super) fn replaced(message: Message, text: String) -> Message {
     let result = json!({ "type": "tool_result", "text": text });
     let message = message.with_content(text);
     match result {
@@ -393,7 +393,7 @@ fn told_of(call: &Call) -> Value {
 }
 
 /// What an action at `permission` or `tool_before` decided, if it did.
-fn decision_of(record: &ActionRecord) -> Option<ToolGate> {
+pub(super) fn decision_of(record: &ActionRecord) -> Option<ToolGate> {
     let result = &record.result;
     let reason = || {
         let said = result.get("reason").or_else(|| result.get("message")).and_then(Value::as_str);

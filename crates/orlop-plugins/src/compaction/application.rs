@@ -1,7 +1,7 @@
 //! The application plugin: compacts stored sessions, with buttons for it.
 
 use super::feature::COMPACT_RANGE;
-use super::{NAME, Settings, described};
+use super::{NAME, Settings, context, described};
 use orlop_app::Application;
 use orlop_core::hooks::{
     ApplicationActionInput, ApplicationActionsInput, ApplicationUiInput, Hook, HookSet,
@@ -13,7 +13,9 @@ use orlop_core::{
 };
 use serde_json::json;
 
-/// Offers compaction on stored sessions.
+const SHOW_CONTEXT: &str = "show_context";
+
+/// Offers compaction on stored sessions, and shows how full their context windows are.
 pub struct CompactionActions;
 
 impl ApplicationPlugin for CompactionActions {
@@ -84,7 +86,10 @@ impl ApplicationPlugin for CompactionActions {
             .input("end", "integer", false)
             .input("end_inclusive", "boolean", false)
             .input("instructions", "string", false);
-        Answer::ok(vec![compact])
+        let show = ActionDefinition::new(SHOW_CONTEXT, "Show context")
+            .describing("How full the context window is, and of what.")
+            .input("session_id", "string", true);
+        Answer::ok(vec![compact, show])
     }
 
     fn execute_action<'a>(
@@ -97,7 +102,10 @@ impl ApplicationPlugin for CompactionActions {
             let mut params = input.params.clone();
             let session = params.shift_remove("session_id");
             let session = session.as_ref().and_then(Value::as_str).unwrap_or_default();
-            compact(&app, session, params).await
+            match input.action_id.as_str() {
+                SHOW_CONTEXT => context::show(&app, session).await,
+                _ => compact(&app, session, params).await,
+            }
         })
     }
 }

@@ -3,7 +3,7 @@
 use super::ask::snapshot;
 use super::fill::{estimate, tokens};
 use super::range::{Borders, is_snapshot, named};
-use super::{NAME, Settings, described};
+use super::{NAME, Settings, context, described};
 use orlop_app::{Application, now};
 use orlop_core::hooks::{ActionInput, ActionsInput, FromNativeInput, Hook, HookSet};
 use orlop_core::types::Edit;
@@ -86,15 +86,16 @@ impl Feature for Compaction {
         let settings = Settings::of(cx);
         let automatic = input.action_id == MAKE_ROOM;
         let is_side = input.session.metadata().get("side").and_then(Value::as_bool) == Some(true);
-        if automatic && (!settings.enabled || !settings.auto || is_side) {
-            return Answer::ok(noop("conversations are not compacted by themselves here"));
+        if automatic && (!settings.enabled || is_side) {
+            return Answer::ok(noop("conversations are not compacted here"));
         }
         if !settings.enabled {
             let message = "compaction is switched off for this agent; set compaction.enabled";
             return Answer::ok(ActionResult::error("disabled", message));
         }
-        if automatic && !is_full(input, &settings, cx) {
-            return Answer::ok(noop("there is room"));
+        if automatic && !(settings.auto && is_full(input, &settings, cx)) {
+            let told = context::warning(input, &settings, cx);
+            return Answer::ok(told.unwrap_or_else(|| noop("there is room, or nobody wants more")));
         }
         Answer::later(async move {
             let job = Job::new(input, &settings, cx);

@@ -11,9 +11,14 @@ const PART: u64 = 1_500;
 /// What a message takes beside its text.
 const FRAME: u64 = 4;
 
+/// The tokens of a text, roughly.
+pub(super) fn estimate_text(text: &str) -> u64 {
+    text.len() as u64 / BYTES
+}
+
 /// The tokens of a message, roughly.
 pub(super) fn estimate(message: &Message) -> u64 {
-    let text = |text: &str| text.len() as u64 / BYTES;
+    let text = estimate_text;
     let content = match message.content() {
         Value::String(said) => text(said),
         Value::Null => 0,

@@ -5,6 +5,7 @@
 
 mod application;
 mod ask;
+mod context;
 mod feature;
 mod fill;
 mod range;
@@ -22,6 +23,9 @@ const NAME: &str = "compaction";
 /// The share of the context window at which history is compacted.
 const AT: f64 = 0.8;
 
+/// The share of the context window at which people are warned.
+const WARN_AT: f64 = 0.7;
+
 /// The share of the context window that the newest messages may keep.
 const KEEP: f64 = 0.2;
 
@@ -32,6 +36,7 @@ struct Settings {
     agent: Option<String>,
     auto: bool,
     at: f64,
+    warn_at: f64,
     keep: f64,
     triggers: Vec<String>,
 }
@@ -57,6 +62,7 @@ impl Settings {
             agent: agent.map(str::to_owned),
             auto: truth("auto"),
             at: share("at", AT),
+            warn_at: share("warn_at", WARN_AT),
             keep: share("keep", KEEP),
             triggers: triggers
                 .into_iter()
@@ -74,6 +80,7 @@ fn described(manifest: Manifest) -> Manifest {
         .config("compaction.enabled", json!({ "type": "boolean", "default": true, "description": "Whether conversations can be compacted." }))
         .config("compaction.auto", json!({ "type": "boolean", "default": true, "description": "Whether they are compacted before they get too long for the model." }))
         .config("compaction.at", share("At which share of the context window.", AT))
+        .config("compaction.warn_at", share("At which share of the context window people are warned; 1 never does.", WARN_AT))
         .config("compaction.keep", share("The share of the context window that the newest messages may keep.", KEEP))
         .config("compaction.agent_id", json!({ "type": "string", "description": "The agent that writes the snapshots; else the agent of the session does." }))
         .config("compaction.triggers", json!({ "type": "array", "items": { "type": "string" }, "description": "Lifecycles at which everything is compacted, such as session_save_prepare." }))

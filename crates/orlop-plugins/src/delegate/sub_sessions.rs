@@ -2,7 +2,7 @@
 //! the session they belong to is deleted, or one of them is forked.
 
 use orlop_app::Application;
-use orlop_app::store::ListQuery;
+use orlop_app::store::{Archived, ListQuery};
 use orlop_core::hooks::{ApplicationActionInput, ApplicationActionsInput};
 use orlop_core::{
     ActionDefinition, ActionResult, Answer, ApplicationPlugin, Context, Error, Manifest, Map,
@@ -118,6 +118,7 @@ async fn delete_all(app: &Application, parent: &str) -> Result<ActionResult> {
     let query = ListQuery {
         metadata: Some(("parent_session_id".to_owned(), parent.to_owned())),
         sub_sessions: true,
+        archived: Archived::With,
         limit: 100,
         ..ListQuery::default()
     };

@@ -1,10 +1,14 @@
-//! The host plugin `user_memory`: tells the model what is known of the user, and learns from what
-//! the user says once the turn is stored.
+//! The host plugin `user_memory`: tells the model what is known of the user, learns from what the user
+//! says once the turn is stored, and keeps what is written as `# note`.
 
-use super::{NAME, learn, of_user};
+use super::facts::Source;
+use super::{NAME, change, learn, of_user};
 use orlop_app::Application;
-use orlop_core::hooks::{ContextInput, Hook, HookSet, HostInput, RequestInfo};
-use orlop_core::{Answer, Config, Context, HostPlugin, Manifest, Result, Value};
+use orlop_app::ui::plain_line;
+use orlop_core::hooks::{
+    ContextInput, Handled, Hook, HookSet, HostInput, InterceptInput, Interception, RequestInfo,
+};
+use orlop_core::{Answer, Config, Context, HostPlugin, Manifest, Map, Result, Value};
 use serde_json::json;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -45,7 +49,12 @@ impl Settings {
 impl HostPlugin for UserMemory {
     fn manifest(&self) -> Manifest {
         Manifest::host(NAME, "1.0.0")
-            .only(HookSet::of(&[Hook::ContextProviders, Hook::OnTurnPersisted, Hook::Stop]))
+            .only(HookSet::of(&[
+                Hook::InterceptChatRequest,
+                Hook::ContextProviders,
+                Hook::OnTurnPersisted,
+                Hook::Stop,
+            ]))
             .config(
                 "user_memory.learn",
                 json!({ "type": "boolean", "default": false, "description": "Whether facts are learned from what the user says. Each turn then costs a further model call." }),
@@ -54,6 +63,17 @@ impl HostPlugin for UserMemory {
                 "user_memory.max_chars",
                 json!({ "type": "integer", "minimum": 0, "default": 2_000, "description": "How much of the memory the model is told, in characters." }),
             )
+    }
+
+    fn intercept_chat_request<'a>(
+        &'a self,
+        input: &'a InterceptInput,
+        cx: &'a Context,
+    ) -> Answer<'a, Option<Interception>> {
+        match note(&input.text) {
+            Some(note) => Answer::later(noted(note, input, cx)),
+            None => Answer::ok(None),
+        }
     }
 
     fn context_providers<'a>(
@@ -106,6 +126,27 @@ impl UserMemory {
         });
         Ok(())
     }
+}
+
+/// The note of a message `# note`. A heading with text below it is meant for the model.
+fn note(text: &str) -> Option<&str> {
+    let note = text.strip_prefix("# ")?.trim();
+    (!note.is_empty() && !note.contains('\n')).then_some(note)
+}
+
+/// Remembers a note. No model hears of it.
+async fn noted(note: &str, input: &InterceptInput, cx: &Context) -> Result<Option<Interception>> {
+    let app = Application::of(cx)?;
+    if !Settings::of(&app.agent(&input.request.agent_id)?.1).enabled {
+        return Ok(None);
+    }
+    let at = orlop_app::now();
+    let handled = match change(&app, |facts| facts.add(note, Source::User, &at)).await {
+        Ok(id) => Handled::text(format!("Remembered as {id}: {}", plain_line(note))),
+        Err(error) => Handled::text(error.message()).status(400),
+    };
+    let data = Map::from_iter([("command".to_owned(), Value::from("#"))]);
+    Ok(Some(handled.data(data).into()))
 }
 
 /// What is known of the user, as far as it fits.

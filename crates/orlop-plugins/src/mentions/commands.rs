@@ -35,7 +35,8 @@ async fn known(cx: &Context) -> Result<BTreeMap<String, String>> {
             None => app.config().default_agent()?,
         };
         let commands = SlashCommands::list(&app, session.map(|it| it.id()), &agent).await?;
-        return Ok(commands.into_iter().map(|it| (it.name, it.description)).collect());
+        let commands = commands.into_iter().filter(|it| !it.is_elsewhere());
+        return Ok(commands.map(|it| (it.name, it.description)).collect());
     }
     // A session that is not stored yet has no actions of its own.
     let actions = match app.list_actions(session.map(|it| it.id())).await {

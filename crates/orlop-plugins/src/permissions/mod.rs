@@ -90,11 +90,16 @@ async fn judged(cx: &Context) -> Result<ActionResult> {
         // There is nothing to run; the model hears that from the one who looks for it.
         return Ok(ActionResult::unchanged());
     };
+    // An agent that is configured so does not have the feature; a request may say so as well.
+    if cx.config().get("permissions.enabled") == Some(&Value::Bool(false)) {
+        return Ok(ActionResult::unchanged());
+    }
     let null = Value::Null;
     let call = ToolCall::new(name, Some(tool), told.get("input").unwrap_or(&null));
     let workspace = Workspace::of(cx)?;
     let mut policy = Policy::of(cx.config())?;
     Kept::load(cx, &workspace).await?.add_to(&mut policy)?;
+    policy.take_mode_of_request(cx.config())?;
     let env = cx.handle::<RuntimeEnv>("env");
     let home = env.as_ref().and_then(|env| env.get("HOME"));
     let judge = Judge { policy: &policy, places: Places { workspace: &workspace, home } };

@@ -67,6 +67,14 @@ impl Policy {
         Ok(policy)
     }
 
+    /// Takes the mode that was given for this request alone: it goes before the one of the session.
+    pub(crate) fn take_mode_of_request(&mut self, config: &Config) -> Result<()> {
+        if let Some(mode) = config.text("permissions.mode_of_request") {
+            self.mode = Mode::named(mode)?;
+        }
+        Ok(())
+    }
+
     /// Lays rules and, if it names one, a mode over what is there.
     pub(crate) fn add(&mut self, section: &Value) -> Result<()> {
         if let Some(mode) = section.get("mode").filter(|mode| !mode.is_null()) {
@@ -101,7 +109,7 @@ fn texts<'a>(section: &'a Value, kind: &str) -> Result<Vec<&'a str>> {
 }
 
 /// What the manifest says of the settings.
-pub(crate) fn descriptors() -> [(&'static str, Value); 4] {
+pub(crate) fn descriptors() -> [(&'static str, Value); 5] {
     let rules = |meaning: &str| json!({ "type": "array", "items": { "type": "string" }, "description": meaning });
     [
         (
@@ -111,6 +119,14 @@ pub(crate) fn descriptors() -> [(&'static str, Value); 4] {
                 "enum": Mode::NAMES,
                 "default": "ask",
                 "description": "What holds for calls that no rule is about: ask (reading in the workspace is allowed, the rest asks), accept_edits (changing files in the workspace, too), read_only (the rest is denied), all.",
+            }),
+        ),
+        (
+            "permissions.mode_of_request",
+            json!({
+                "type": "string",
+                "enum": Mode::NAMES,
+                "description": "A mode that goes before the one that was set for the session; for requests that say so.",
             }),
         ),
         (

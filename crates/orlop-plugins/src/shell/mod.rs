@@ -1,11 +1,14 @@
 //! The tool plugin `shell`: runs commands in the working folder, in the sandbox, and keeps jobs
 //! running in the background of a session.
 
+mod by_hand;
 mod command;
 mod jobs;
 mod output;
 mod run;
 mod settings;
+
+pub use by_hand::ShellByHand;
 
 use crate::changes::Watch;
 use crate::sandbox::{self, Sandbox};

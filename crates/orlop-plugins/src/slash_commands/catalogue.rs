@@ -3,15 +3,18 @@
 
 use super::files::{self, FileCommand};
 use super::own::{self, Own};
-use super::place::Place;
 use super::typed::arguments;
+use crate::place::Place;
 use orlop_app::ui::plain_line;
 use orlop_core::types::ActionOwner;
 use orlop_core::types::nearest::nearest;
-use orlop_core::{ActionDefinition, Result, Value};
+use orlop_core::{ActionDefinition, Map, Result, Value};
 use serde::Serialize;
 use std::collections::HashMap;
 use std::sync::Arc;
+
+/// At which plugins tell the commands that they take themselves.
+const COMMAND_LIST: &str = "command_list";
 
 /// A command that can be typed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -44,6 +47,8 @@ pub(super) enum Run {
         begins: bool,
     },
     File(FileCommand),
+    /// Another plugin of the host takes it.
+    Elsewhere,
 }
 
 impl Command {
@@ -56,6 +61,11 @@ impl Command {
             full_name: format!("orlop:{name}"),
             run: Run::Own(run),
         }
+    }
+
+    /// Whether another plugin takes it, and completes it.
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        self.run == Run::Elsewhere
     }
 
     /// The command with what may follow it.
@@ -76,13 +86,21 @@ struct Short {
     begins: bool,
 }
 
-const SHORT: [Short; 8] = [
+const SHORT: [Short; 10] = [
     Short {
         name: "compact",
         bare: "compact_range",
         given: Some(("compact_range", "instructions")),
         arguments: "[INSTRUCTIONS]",
         description: "Replaces the conversation so far by a summary",
+        begins: false,
+    },
+    Short {
+        name: "context",
+        bare: "show_context",
+        given: None,
+        arguments: "",
+        description: "Shows how full the context window is",
         begins: false,
     },
     Short {
@@ -107,6 +125,14 @@ const SHORT: [Short; 8] = [
         given: Some(("logout", "name")),
         arguments: "[NAME]",
         description: "Logs out of a service",
+        begins: false,
+    },
+    Short {
+        name: "mcp",
+        bare: "list_mcp_servers",
+        given: Some(("reconnect_mcp_server", "name")),
+        arguments: "[SERVER]",
+        description: "Shows the MCP servers, or starts one anew",
         begins: false,
     },
     Short {
@@ -169,7 +195,31 @@ impl Catalogue {
             };
             all.add(command);
         }
+        all.add_elsewhere(place).await?;
         Ok(all)
+    }
+
+    /// Adds the commands that other plugins take, as these tell at the lifecycle `command_list`.
+    async fn add_elsewhere(&mut self, place: &Place) -> Result<()> {
+        let Ok((_, config)) = place.agent() else { return Ok(()) };
+        let session = place.session_or_new();
+        let run = place.app.run_session_lifecycle(COMMAND_LIST, &session, &config, Map::new());
+        for record in run.await?.results {
+            let told = record.result.get("commands").and_then(Value::as_array);
+            for command in told.into_iter().flatten() {
+                let text = |key: &str| command.get(key).and_then(Value::as_str).map(plain_line);
+                let Some(name) = text("name").filter(|name| !name.is_empty()) else { continue };
+                self.add(Command {
+                    full_name: format!("{}.{name}", record.plugin),
+                    name,
+                    arguments: text("arguments").unwrap_or_default(),
+                    description: text("description").unwrap_or_default(),
+                    source: record.plugin.clone(),
+                    run: Run::Elsewhere,
+                });
+            }
+        }
+        Ok(())
     }
 
     fn add_short(&mut self, actions: &[Arc<ActionDefinition>]) {

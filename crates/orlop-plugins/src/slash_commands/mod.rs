@@ -4,12 +4,13 @@
 mod catalogue;
 mod files;
 mod own;
-mod place;
 mod reply;
+mod stored;
 mod typed;
 
 pub use catalogue::Command;
 
+use crate::place::Place;
 use catalogue::{Catalogue, Run, needs_session};
 use orlop_app::Application;
 use orlop_app::ui::plain_line;
@@ -21,7 +22,6 @@ use orlop_core::{
     ActionCall, ActionDefinition, ActionResult, Answer, ApplicationPlugin, Context, Error,
     HostPlugin, Manifest, Map, Result, Value,
 };
-use place::Place;
 use reply::Reply;
 use serde_json::json;
 use typed::Typed;
@@ -93,6 +93,7 @@ async fn intercept(
             }
             return Ok(Some(rewrite.into()));
         }
+        Run::Elsewhere => return Ok(None),
         Run::Own(own) => own.run(&mut place, &all, typed.rest).await,
         Run::Action(action) => run(&mut place, action, typed.rest, None, false).await,
         Run::Short { given: Some((action, main)), begins, .. } if !typed.rest.is_empty() => {
@@ -117,7 +118,7 @@ async fn run(
     if needs_session(action) && !params.contains_key("session_id") {
         match begins {
             true => place.begin().await?,
-            false => drop(own::stored(place)?),
+            false => drop(own::stored_id(place)?),
         }
     }
     let plugin = action.plugin.clone().unwrap_or_default();

@@ -1,12 +1,14 @@
-//! The commands that no plugin brings: help, sessions, agents, models, tools, titles, traces.
+//! The commands that no plugin brings: help, sessions, agents, models, settings, tools, titles, traces.
 
 use super::catalogue::{Catalogue, Command, Run};
-use super::place::Place;
 use super::reply::{Reply, table};
+use super::stored;
 use super::typed::words;
+use crate::place::Place;
+use orlop_app::config::{Origin, without_secrets};
 use orlop_app::ui::plain_line;
 use orlop_core::types::nearest::hint;
-use orlop_core::{Error, Map, Result, Value};
+use orlop_core::{Error, Map, Result, Session, Value};
 use serde_json::json;
 
 /// How much of a long list is shown.
@@ -28,6 +30,12 @@ pub(super) enum Own {
     Tools,
     Title,
     Trace,
+    Archive,
+    Config,
+    Copy,
+    Export,
+    Pin,
+    Resume,
 }
 
 /// All of them.
@@ -40,7 +48,26 @@ pub(super) fn commands() -> Vec<Command> {
             "Shows the agents, or gives the session another",
             Own::Agent,
         ),
+        Command::own(
+            "archive",
+            "",
+            "Puts the session away, or gets it back; it stays stored",
+            Own::Archive,
+        ),
         Command::own("clear", "", "Begins anew; the session so far stays stored", Own::New),
+        Command::own(
+            "config",
+            "[KEY]",
+            "Shows the settings in force and where they come from",
+            Own::Config,
+        ),
+        Command::own(
+            "copy",
+            "[NUMBER|code|all]",
+            "Copies the last answer, an earlier one, its code, or everything",
+            Own::Copy,
+        ),
+        Command::own("export", "[markdown|json]", "Gives the conversation as a file", Own::Export),
         Command::own(
             "fork",
             "[INDEX]",
@@ -54,6 +81,14 @@ pub(super) fn commands() -> Vec<Command> {
             Own::Model,
         ),
         Command::own("new", "", "Begins another session", Own::New),
+        Command::own("pin", "", "Has lists begin with the session, or no longer", Own::Pin),
+        Command::own("rename", "[TEXT]", "The same as /title", Own::Title),
+        Command::own(
+            "resume",
+            "[ID|TITLE]",
+            "Shows the last sessions, or goes on with one",
+            Own::Resume,
+        ),
         Command::own("title", "[TEXT]", "Shows the title of the session, or sets it", Own::Title),
         Command::own("tools", "", "Shows the tools the agent has", Own::Tools),
         Command::own(
@@ -76,6 +111,12 @@ impl Own {
             Self::Tools => tools(place).await,
             Self::Title => title(place, rest).await,
             Self::Trace => trace(place, rest).await,
+            Self::Archive => stored::archive(place).await,
+            Self::Config => config(place, rest),
+            Self::Copy => stored::copy(place, rest),
+            Self::Export => stored::export(place, rest).await,
+            Self::Pin => stored::pin(place).await,
+            Self::Resume => stored::resume(place, rest).await,
         }
     }
 }
@@ -98,6 +139,7 @@ fn help(all: &Catalogue, rest: &str) -> Result<Reply> {
     let parts = [
         part("Commands:", &|it| matches!(it.run, Run::Own(_) | Run::Short { .. })),
         part("Actions of plugins:", &|it| matches!(it.run, Run::Action(_)) && !all.has_short(it)),
+        part("Of MCP servers and other plugins:", &|it| it.is_elsewhere()),
         part("From files:", &|it| matches!(it.run, Run::File(_))),
         (!all.problems.is_empty()).then(|| format!("Not used:\n- {}", all.problems.join("\n- "))),
     ];
@@ -111,7 +153,7 @@ async fn new(place: &Place) -> Result<Reply> {
 }
 
 async fn fork(place: &Place, rest: &str) -> Result<Reply> {
-    let id = stored(place)?;
+    let id = stored_id(place)?;
     let upto = match rest {
         "" => None,
         number => Some(number.parse::<i64>().map_err(|_| {
@@ -217,6 +259,41 @@ async fn model(place: &mut Place, rest: &str) -> Result<Reply> {
     Ok(Reply::text(told).updated(&place.session_id))
 }
 
+/// The settings of the agent, those of the session above them. Secrets are masked.
+fn config(place: &Place, rest: &str) -> Result<Reply> {
+    let shown = place.app.config().show(&place.app.plugins().schema());
+    let prefix = format!("agents.{}.", place.agent_id);
+    let own = place.session.as_ref().and_then(Session::overrides).cloned().unwrap_or_default();
+    let mut own = Value::Object(own);
+    without_secrets(&mut own);
+    let own = own.as_object().into_iter().flatten();
+    let mut values: Vec<(String, Value, String)> =
+        own.map(|(key, value)| (key.clone(), value.clone(), "this session".to_owned())).collect();
+    for value in shown.values {
+        let Some(key) = value.key.strip_prefix(&prefix) else { continue };
+        let is_set = !matches!(value.origin, Origin::Default);
+        let is_told = values.iter().any(|(held, ..)| held == key);
+        if !is_told && (is_set || !rest.is_empty()) {
+            values.push((key.to_owned(), value.value, value.origin.to_string()));
+        }
+    }
+    values
+        .retain(|(key, ..)| rest.is_empty() || key == rest || key.starts_with(&format!("{rest}.")));
+    if values.is_empty() && !rest.is_empty() {
+        return Err(Error::not_found(format!(
+            "no setting \"{}\" is in force here; /config shows those that are",
+            plain_line(rest)
+        )));
+    }
+    let line = |(key, value, origin): &(String, Value, String)| {
+        plain_line(&format!("- `{key}` = {value} ({origin})"))
+    };
+    let text = values.iter().map(line).collect::<Vec<_>>().join("\n");
+    let told = |(key, value, origin): &(String, Value, String)| json!({ "key": key, "value": value, "from": origin });
+    let told: Vec<Value> = values.iter().map(told).collect();
+    Ok(Reply::text(text).with("settings", told.into()))
+}
+
 async fn tools(place: &Place) -> Result<Reply> {
     let (core, config) = place.agent()?;
     let held = core.available_tools(&config).await?;
@@ -256,7 +333,7 @@ fn cut_at_word(text: &str, most: usize) -> String {
 
 async fn title(place: &mut Place, rest: &str) -> Result<Reply> {
     if rest.is_empty() {
-        let id = stored(place)?;
+        let id = stored_id(place)?;
         let head = place.app.store().head(place.app.scope(), id).await?;
         let title = head.and_then(|head| head.title);
         return Ok(Reply::text(title.unwrap_or_else(|| "This session has no title".to_owned())));
@@ -278,7 +355,7 @@ async fn title(place: &mut Place, rest: &str) -> Result<Reply> {
 async fn trace(place: &Place, rest: &str) -> Result<Reply> {
     let request = match rest {
         "" => {
-            let id = stored(place)?;
+            let id = stored_id(place)?;
             let turns = place.app.store().turns(place.app.scope(), Some(id), 1).await?;
             let last = turns.into_iter().next();
             last.map(|turn| turn.request).ok_or_else(|| {
@@ -329,7 +406,7 @@ async fn trace(place: &Place, rest: &str) -> Result<Reply> {
 }
 
 /// The id of the session; one that is not stored has nothing to work on.
-pub(super) fn stored(place: &Place) -> Result<&str> {
+pub(super) fn stored_id(place: &Place) -> Result<&str> {
     place
         .stored_id()
         .ok_or_else(|| Error::not_found("this session has not begun yet; write a message first"))

@@ -51,7 +51,8 @@ async fn users_of_a_tenant_share_numbers_and_tenants_do_not(place: &Place) {
 
 async fn events_come_back_as_they_were(place: &Place) {
     let store = place.open();
-    let session = SessionState { revision: 3, message_count: 2, title: Some("t".to_owned()) };
+    let session =
+        SessionState { revision: 3, message_count: 2, title: Some("t".to_owned()), context: None };
     let mut saved = event(Some("s"), Some("r"), "x");
     saved.kind = EventKind::SessionUpdated { session, change: "edit \u{0}".to_owned() };
     let mut odd = event(None, None, "x");

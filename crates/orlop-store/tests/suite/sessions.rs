@@ -2,7 +2,7 @@
 
 use crate::place::{Place, on_every_store};
 use crate::steps::*;
-use orlop_app::store::{Commit, Head, ListQuery, NativeWrite, SessionWrite};
+use orlop_app::store::{Archived, Commit, Head, ListQuery, NativeWrite, SessionWrite};
 use orlop_core::ErrorClass::{BadArgument, Conflict, NotFound, OutOfRange};
 use orlop_core::Message;
 use serde_json::json;
@@ -52,6 +52,8 @@ async fn a_session_comes_back_as_it_was_saved(place: &Place) {
         updated,
         revision: 1,
         message_count: 3,
+        pinned: false,
+        archived: false,
     };
     assert_eq!(stored.head, head);
     assert_eq!(again.head(&ana(), "s").await.unwrap(), Some(head));
@@ -282,6 +284,51 @@ async fn sub_sessions_are_listed_only_if_asked_for(place: &Place) {
     assert_eq!(ids(ListQuery { metadata, ..ListQuery::default() }).await, "");
 }
 
+async fn sessions_that_were_put_away_or_pinned_are_told_apart(place: &Place) {
+    let store = place.open();
+    for (id, metadata) in [
+        (
+            "plain",
+            json!({"inner": {"archived": true, "pinned": true}, "text": "\"archived\":true"}),
+        ),
+        ("old", json!({"archived": true})),
+        ("top", json!({"pinned": true})),
+        ("both", json!({"pinned": true, "archived": true})),
+        ("back", json!({"archived": false, "pinned": "true"})),
+    ] {
+        let lease = lease(&*store, &ana(), id).await;
+        let metadata = metadata.as_object().cloned();
+        let session = SessionWrite { metadata, ..Default::default() };
+        save(&*store, &ana(), &lease, session).await.unwrap();
+    }
+    let ids = async |archived: Archived, pinned: Option<bool>| {
+        // Small pages, so that what is left out must not end a list.
+        let mut query = ListQuery { archived, pinned, limit: 1, ..ListQuery::default() };
+        let mut ids = Vec::new();
+        loop {
+            let page = store.list(&ana(), &query).await.unwrap();
+            ids.extend(page.heads.into_iter().map(|head| head.id));
+            query.cursor = page.next;
+            if query.cursor.is_none() {
+                return ids.join(" ");
+            }
+        }
+    };
+    assert_eq!(ids(Archived::Without, None).await, "back top plain");
+    assert_eq!(ids(Archived::With, None).await, "back both top old plain");
+    assert_eq!(ids(Archived::Only, None).await, "both old");
+    assert_eq!(ids(Archived::Without, Some(true)).await, "top");
+    assert_eq!(ids(Archived::With, Some(true)).await, "both top");
+    assert_eq!(ids(Archived::Without, Some(false)).await, "back plain");
+    let marks = async |id: &str| {
+        let head = store.head(&ana(), id).await.unwrap().unwrap();
+        (head.archived, head.pinned)
+    };
+    assert_eq!(marks("both").await, (true, true));
+    assert_eq!(marks("plain").await, (false, false));
+    assert_eq!(marks("back").await, (false, false));
+}
+
 async fn pages_go_on_where_the_last_one_ended(place: &Place) {
     let store = place.open();
     for number in 0..55 {
@@ -333,6 +380,8 @@ on_every_store! {
     the_list_can_be_narrowed_by_metadata;
     #[test]
     sub_sessions_are_listed_only_if_asked_for;
+    #[test]
+    sessions_that_were_put_away_or_pinned_are_told_apart;
     #[test]
     pages_go_on_where_the_last_one_ended;
 }

@@ -12,6 +12,8 @@ pub(super) async fn run(workplace: &Workplace, command: Mcp) -> Result<ExitCode,
     let servers = &workplace.mcp;
     match command {
         Mcp::List { json } => list(&servers.list(), json),
+        Mcp::Add(add) => super::mcp_file::add(workplace, &add),
+        Mcp::Remove { name, project } => super::mcp_file::remove(workplace, &name, project),
         Mcp::Test { name, json } => {
             let tested = or_interrupt(servers.test(&name)).await;
             servers.stop().await;

@@ -6,6 +6,7 @@ mod config;
 mod doctor;
 mod login;
 mod mcp;
+mod mcp_file;
 mod model;
 mod plugin;
 mod question;
@@ -15,7 +16,7 @@ mod session;
 mod trace;
 mod trust;
 
-use crate::cli::{Cli, Command, Config, Model, Plugin};
+use crate::cli::{Cli, Command, Config, Mcp, Model, Plugin};
 use crate::exit::Failure;
 use crate::workplace::{Wanted, Workplace};
 use clap::CommandFactory;
@@ -48,7 +49,7 @@ pub(crate) async fn dispatch(cli: Cli, plugins: Plugins) -> Result<ExitCode, Fai
         }
         Command::Trust(command) => trust::run(&command),
         Command::Doctor { json } => doctor::run(find(false)?, json).await,
-        Command::Run(run) => run::run(trust::settled(|| find(true)).await?, run).await,
+        Command::Run(run) => run::run(trust::settled(|| find(true)).await?, *run).await,
         Command::Serve(serve) => serve::run(trust::settled(|| find(true)).await?, serve).await,
         Command::Session(command) => session::run(ready(true)?, command).await,
         Command::Agent(command) => agent::agents(ready(true)?, command).await,
@@ -62,7 +63,11 @@ pub(crate) async fn dispatch(cli: Cli, plugins: Plugins) -> Result<ExitCode, Fai
         Command::Plugin(command) => plugin::run(ready(false)?, command).await,
         Command::Login { name } => login::log_in(ready(true)?, name).await,
         Command::Logout { name } => login::log_out(ready(true)?, name).await,
-        Command::Mcp(command) => mcp::run(&ready(true)?, command).await,
+        Command::Mcp(command) => {
+            // Who repairs a file cannot wait for it to be right.
+            let strict = !matches!(command, Mcp::Add(_) | Mcp::Remove { .. });
+            mcp::run(&ready(strict)?, command).await
+        }
         Command::Action(command) => action::run(ready(true)?, command).await,
         Command::Trace { request_id, json } => trace::run(ready(true)?, request_id, json).await,
     }

@@ -7,12 +7,15 @@ use crate::interrupt::Interrupts;
 use crate::output;
 use crate::workplace::Workplace;
 use orlop_app::assets::Upload;
+use orlop_app::config::resolve_request_config;
 use orlop_app::store::ListQuery;
 use orlop_app::ui::{plain_line, plain_text};
 use orlop_app::{
     Application, Approval, Chat, ChatRequest, Event, EventKind, Host, Recovery, error_of,
 };
-use orlop_core::{CallContext, Error, Map, Message, OUTPUT, OutputSchema, Role, Value, is_paused};
+use orlop_core::{
+    CallContext, Config, Error, Map, Message, OUTPUT, OutputSchema, Role, Session, Value, is_paused,
+};
 use serde_json::json;
 use std::io::{IsTerminal, Read, Write};
 use std::path::Path;
@@ -67,7 +70,7 @@ async fn ask(
         () = interrupts.next() => Interrupts::leave(),
     };
     let ended = follow(app, chat, &mut Printer::new(run.output), interrupts).await;
-    if run.ephemeral {
+    if run.ephemeral || run.flags.dry_run {
         for file in &files {
             app.delete_asset(file).await?;
         }
@@ -76,14 +79,41 @@ async fn ask(
 }
 
 async fn request(app: &Application, run: &Run, text: String) -> Result<ChatRequest, Failure> {
+    // In a script the text may come from anywhere.
+    if text.starts_with('!') && !run.yes && !question::is_attended() {
+        return Err(Failure::usage(
+            "a text that begins with ! is a command, and runs at a terminal or with --yes; a space in front sends it to the model",
+        ));
+    }
     let folder = std::env::current_dir().map(|path| path.display().to_string()).unwrap_or_default();
-    let session_id = match (&run.session, run.continue_last) {
+    let mut session_id = match (&run.session, run.continue_last) {
         (Some(id), _) => Some(id.clone()),
         (None, true) => Some(last_session(app, &folder).await?),
         (None, false) => None,
     };
-    check_agent(app, session_id.as_deref(), run.agent.as_deref()).await?;
-    let mut overrides = Map::new();
+    if session_id.is_none() && (run.fork || run.branch_at.is_some()) {
+        return Err(Failure::usage(
+            "--fork and --branch-at need a session; name it with --session, or use --continue",
+        ));
+    }
+    let config = settings(app, session_id.as_deref(), run.agent.as_deref()).await?;
+    let mut overrides = run.flags.overrides(&config)?;
+    if run.flags.dangerously_skip_permissions {
+        output::tell("orlop: permissions are skipped: every tool call runs without a question");
+    }
+    if let (Some(id), true) = (&session_id, run.fork) {
+        session_id = Some(app.fork_session(id, None, None).await?.session.id().to_owned());
+    }
+    let mut metadata = Map::from_iter([("working_dir".to_owned(), folder.into())]);
+    if let Some(title) = &run.title {
+        let title = Map::from_iter([("title".to_owned(), title.clone().into())]);
+        match &session_id {
+            Some(id) if app.store().head(app.scope(), id).await?.is_some() => {
+                app.patch_session(id, title).await?;
+            }
+            _ => metadata.extend(title),
+        }
+    }
     if let Some(model) = &run.model {
         overrides.insert("model".to_owned(), model.clone().into());
     }
@@ -96,40 +126,49 @@ async fn request(app: &Application, run: &Run, text: String) -> Result<ChatReque
     }
     Ok(ChatRequest {
         session_id,
+        branch_at: run.branch_at,
         agent_id: run.agent.clone(),
-        metadata: Map::from_iter([("working_dir".to_owned(), folder.into())]),
+        metadata,
         content: text.into(),
         attachments,
         overrides,
         request_id: run.request_id.clone(),
         stream: true,
-        persist: run.ephemeral.then_some(false),
-        approval: match (run.yes, run.deny) {
+        persist: (run.ephemeral || run.flags.dry_run).then_some(false),
+        approval: run.flags.approval().unwrap_or(match (run.yes, run.deny) {
             (true, _) => Approval::Allow,
             (false, true) => Approval::Deny,
             (false, false) => Approval::Wait,
-        },
+        }),
         context: CallContext::new("command line"),
         ..ChatRequest::default()
     })
 }
 
-/// Looks whether the agent can be used, before anything is stored for it.
-async fn check_agent(
+/// The settings in force. An agent that cannot be used is found out before anything is stored for it.
+async fn settings(
     app: &Application,
     session_id: Option<&str>,
     given: Option<&str>,
-) -> Result<(), Failure> {
-    let mut stored = None;
+) -> Result<Config, Failure> {
+    let mut head = None;
     if let Some(id) = session_id {
         orlop_app::check_id("session", id)?;
-        stored = app.store().head(app.scope(), id).await?.and_then(|head| head.agent);
+        head = app.store().head(app.scope(), id).await?;
     }
+    let stored = head.as_ref().and_then(|head| head.agent.clone());
     let agent = match stored.or_else(|| given.map(str::to_owned)) {
         Some(agent) => agent,
         None => app.config().default_agent()?,
     };
-    super::agent::usable(app, &agent).map(drop)
+    super::agent::usable(app, &agent)?;
+    let (_, config) = app.agent(&agent)?;
+    let session = match &head {
+        Some(head) => Some(app.stored_session(&head.id).await?),
+        None => None,
+    };
+    let own: Vec<&Map> = session.iter().filter_map(Session::overrides).collect();
+    Ok(resolve_request_config(&config, &own))
 }
 
 /// The session last used in this folder.
@@ -139,8 +178,8 @@ async fn last_session(app: &Application, folder: &str) -> Result<String, Failure
         limit: 1,
         ..ListQuery::default()
     };
-    let page = app.list_sessions(&query).await?;
-    page.sessions.into_iter().next().map(|session| session.session_id).ok_or_else(|| Failure {
+    let page = app.store().list(app.scope(), &query).await?;
+    page.heads.into_iter().next().map(|head| head.id).ok_or_else(|| Failure {
         code: crate::exit::NOT_FOUND,
         message: "there is no session of this folder to continue; leave --continue out".to_owned(),
     })
@@ -198,7 +237,7 @@ fn prompt(run: &Run) -> Result<String, Failure> {
         .into_iter()
         .filter(|p| !p.is_empty())
         .collect();
-    if parts.is_empty() && run.attach.is_empty() {
+    if parts.is_empty() && run.attach.is_empty() && run.branch_at.is_none() {
         return Err(Failure::usage(
             "there is nothing to ask; write a prompt, for instance: orlop run \"hello\"",
         ));

@@ -5,9 +5,9 @@ use crate::cli::{Edit, ExportFormat, Session};
 use crate::exit::{FAILED, Failure};
 use crate::output;
 use crate::workplace::Workplace;
-use orlop_app::store::{Head, ListQuery, SearchQuery};
-use orlop_app::{Application, rfc3339};
-use orlop_core::{Map, Message, Slice, Value};
+use orlop_app::store::{Archived, Head, ListQuery, SearchQuery};
+use orlop_app::{Application, markdown, rfc3339};
+use orlop_core::{Map, Slice, Value};
 use serde_json::json;
 use std::io::{BufRead, IsTerminal, Read, Write};
 use std::path::Path;
@@ -16,11 +16,27 @@ use std::process::ExitCode;
 pub(super) async fn run(workplace: Workplace, command: Session) -> Result<ExitCode, Failure> {
     let app = workplace.application().await?;
     match command {
-        Session::List { agent, query, sub_sessions, limit, cursor, json } => {
+        Session::List {
+            agent,
+            query,
+            sub_sessions,
+            archived,
+            all,
+            pinned,
+            limit,
+            cursor,
+            json,
+        } => {
             let query = ListQuery {
                 agent,
                 title: query,
                 sub_sessions,
+                archived: match (archived, all) {
+                    (true, _) => Archived::Only,
+                    (false, true) => Archived::With,
+                    (false, false) => Archived::Without,
+                },
+                pinned: pinned.then_some(true),
                 limit,
                 cursor,
                 ..ListQuery::default()
@@ -55,6 +71,13 @@ pub(super) async fn run(workplace: Workplace, command: Session) -> Result<ExitCo
         Session::Edit(edit) => change(&app, edit).await,
         Session::Undo { id, change, json } => undo(&app, &id, change.as_deref(), json).await,
         Session::Delete { ids, yes } => delete(&app, &ids, yes).await,
+        Session::Archive { ids, undo } => {
+            mark(&app, &ids, async |id| app.archive_session(id, !undo).await).await
+        }
+        Session::Pin { ids, undo } => {
+            mark(&app, &ids, async |id| app.pin_session(id, !undo).await).await
+        }
+        Session::Branches { id, index, json } => branches(&app, &id, index, json).await,
         Session::Switch { id, agent } => {
             app.switch_agent(&id, &agent).await?;
             Ok(ExitCode::SUCCESS)
@@ -112,7 +135,7 @@ async fn show(
     }
     for (index, message) in messages.iter().enumerate() {
         output::line(&format!("[{}] {}", start + index, message.role().as_str()))?;
-        output::line(&shown(message))?;
+        output::line(&markdown::of_message(message))?;
         output::line("")?;
     }
     Ok(ExitCode::SUCCESS)
@@ -126,22 +149,6 @@ async fn head(app: &Application, id: &str) -> Result<Head, Failure> {
             "there is no session \"{id}\"; `orlop session list` shows those there are"
         ))
     })?)
-}
-
-/// What a message says, calls included.
-fn shown(message: &Message) -> String {
-    let mut text = match message.content() {
-        Value::String(text) => text.clone(),
-        Value::Null => String::new(),
-        other => other.to_string(),
-    };
-    for call in message.tool_calls() {
-        if !text.is_empty() {
-            text.push('\n');
-        }
-        text.push_str(&format!("-> {}", Value::Object(call.clone())));
-    }
-    text
 }
 
 async fn search(app: &Application, query: &SearchQuery, json: bool) -> Result<ExitCode, Failure> {
@@ -172,16 +179,11 @@ async fn export(
     file: Option<&Path>,
     format: ExportFormat,
 ) -> Result<ExitCode, Failure> {
-    let text = match format {
-        ExportFormat::Json => app.export_session(id, "json").await?,
-        ExportFormat::Markdown => {
-            let session = app.stored_session(id).await?;
-            let parts = session.messages().iter();
-            let parts = parts
-                .map(|message| format!("## {}\n\n{}\n", message.role().as_str(), shown(message)));
-            parts.collect::<Vec<_>>().join("\n")
-        }
+    let format = match format {
+        ExportFormat::Json => "json",
+        ExportFormat::Markdown => "markdown",
     };
+    let text = app.export_session(id, format).await?;
     match file {
         Some(file) => std::fs::write(file, text + "\n").map_err(|error| Failure {
             code: FAILED,
@@ -272,6 +274,51 @@ async fn undo(
         })
         .collect();
     Ok(output::table(&["CHANGE", "ACTION", "AT", "UNDONE"], &rows)?)
+}
+
+/// Changes sessions; all or none, as far as one can tell before.
+async fn mark(
+    app: &Application,
+    ids: &[String],
+    change: impl AsyncFn(&str) -> orlop_core::Result<orlop_core::Session>,
+) -> Result<ExitCode, Failure> {
+    for id in ids {
+        head(app, id).await?;
+    }
+    for id in ids {
+        change(id).await?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn branches(
+    app: &Application,
+    id: &str,
+    index: i64,
+    json: bool,
+) -> Result<ExitCode, Failure> {
+    let found = app.branches(id, index).await?;
+    if json {
+        return Ok(output::json(&json!({
+            "message_index": found.message_index, "current": found.current,
+            "sessions": found.sessions,
+        }))?);
+    }
+    let rows: Vec<Vec<String>> = found
+        .sessions
+        .iter()
+        .enumerate()
+        .map(|(place, session)| {
+            let here = if Some(place) == found.current { "*" } else { "" };
+            vec![
+                format!("{}/{}{here}", place + 1, found.sessions.len()),
+                session.session_id.clone(),
+                short_time(&session.created_at),
+                session.title.clone().unwrap_or_default(),
+            ]
+        })
+        .collect();
+    Ok(output::table(&["TRY", "ID", "MADE", "TITLE"], &rows)?)
 }
 
 async fn delete(app: &Application, ids: &[String], yes: bool) -> Result<ExitCode, Failure> {

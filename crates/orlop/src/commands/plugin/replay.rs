@@ -21,7 +21,7 @@ pub(crate) async fn record(
     let workplace = find(Workbench { tap: Some(recorder.tap()), ..Workbench::default() })?;
     let runtime = workplace.runtime.clone();
     let prompt = run.prompt.clone().unwrap_or_default();
-    let ended = run::run(workplace, run).await;
+    let ended = run::run(workplace, *run).await;
     let recording = recorder.finish(&prompt, &runtime);
     let (calls, packages) = recording.summary();
     // A turn that failed is worth keeping, too; one that never began is not.

@@ -1,4 +1,5 @@
-//! Where a command was given: the session, which may not be stored yet, and its agent.
+//! Where something was typed that is no message to the model: the session, which may not be stored
+//! yet, and its agent.
 
 use orlop_app::config::resolve_request_config;
 use orlop_app::{Application, NewSession};
@@ -9,16 +10,16 @@ use std::sync::Arc;
 const WORKING_DIR: &str = "working_dir";
 
 /// A session as a command sees it.
-pub(super) struct Place {
-    pub(super) app: Application,
-    pub(super) session_id: String,
-    pub(super) agent_id: String,
+pub(crate) struct Place {
+    pub(crate) app: Application,
+    pub(crate) session_id: String,
+    pub(crate) agent_id: String,
     /// The session, if it is stored.
-    pub(super) session: Option<Session>,
+    pub(crate) session: Option<Session>,
 }
 
 impl Place {
-    pub(super) async fn of(app: Application, session_id: &str, agent_id: &str) -> Result<Self> {
+    pub(crate) async fn of(app: Application, session_id: &str, agent_id: &str) -> Result<Self> {
         let session = match app.stored_session(session_id).await {
             Ok(session) => Some(session),
             Err(error) if error.class() == ErrorClass::NotFound => None,
@@ -29,12 +30,20 @@ impl Place {
     }
 
     /// The id of the session, if it is stored.
-    pub(super) fn stored_id(&self) -> Option<&str> {
+    pub(crate) fn stored_id(&self) -> Option<&str> {
         self.session.as_ref().map(|_| self.session_id.as_str())
     }
 
+    /// The session, or one of its id and agent that has nothing in it yet.
+    pub(crate) fn session_or_new(&self) -> Session {
+        self.session.clone().unwrap_or_else(|| {
+            let agent = Map::from_iter([("agent_id".to_owned(), self.agent_id.clone().into())]);
+            Session::new(self.session_id.clone()).with_metadata_patch(&agent)
+        })
+    }
+
     /// The agent, with the settings that hold in the session.
-    pub(super) fn agent(&self) -> Result<(Core, Config)> {
+    pub(crate) fn agent(&self) -> Result<(Core, Config)> {
         let (core, config) = self.app.agent(&self.agent_id)?;
         let own: Vec<&Map> = self.session.iter().filter_map(Session::overrides).collect();
         let config = resolve_request_config(&config, &own);
@@ -42,7 +51,7 @@ impl Place {
     }
 
     /// All actions: of application plugins, and of the agent as far as it can be used.
-    pub(super) async fn actions(&self) -> Result<Vec<Arc<ActionDefinition>>> {
+    pub(crate) async fn actions(&self) -> Result<Vec<Arc<ActionDefinition>>> {
         let mut actions = self.app.application_actions().await?;
         if let Ok((core, config)) = self.agent() {
             actions.extend(core.session_actions(&config).await?);
@@ -51,7 +60,7 @@ impl Place {
     }
 
     /// Stores the session, if it is not, so that something can be kept with it.
-    pub(super) async fn begin(&mut self) -> Result<()> {
+    pub(crate) async fn begin(&mut self) -> Result<()> {
         if self.session.is_none() {
             let id = Some(self.session_id.clone());
             self.session = Some(self.make(id, &self.agent_id).await?);
@@ -60,7 +69,7 @@ impl Place {
     }
 
     /// Stores a session of an agent that belongs to the same folder as this one.
-    pub(super) async fn make(&self, id: Option<String>, agent: &str) -> Result<Session> {
+    pub(crate) async fn make(&self, id: Option<String>, agent: &str) -> Result<Session> {
         let kept = self.session.as_ref().and_then(|it| it.metadata().get(WORKING_DIR)).cloned();
         let folder = || self.app.config().env().get("WORKING_DIR").map(Value::from);
         let folder = kept.or_else(folder);

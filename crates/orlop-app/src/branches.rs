@@ -1,0 +1,133 @@
+//! Branches: another try from a message of the user on. A branch is a fork that ends before that
+//! message and knows the place, so that the tries of one place find each other.
+
+use crate::application::{Application, Loaded};
+use crate::sessions::Summary;
+use crate::store::{Archived, Head, ListQuery};
+use orlop_core::{Error, Map, Message, Result, Role, Session, Value};
+
+/// The metadata of a branch: the session it left and the place of the message, `SESSION#INDEX`.
+const POINT: &str = "branch_point";
+/// How many branches of branches are followed, and how many tries of one place are known.
+const MAX_DEPTH: usize = 64;
+const MAX_TRIES: usize = 1_000;
+
+/// A branch that has just been made.
+#[derive(Clone)]
+pub struct Branch {
+    /// The new session, which ends before the message.
+    pub loaded: Loaded,
+    /// The message of the user that stood there, to be sent again or in other words.
+    pub message: Message,
+}
+
+/// The tries of one place.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Branches {
+    /// The sessions, in the order in which they were made.
+    pub sessions: Vec<Summary>,
+    /// Which of them the session that was asked about belongs to, if it is still there.
+    pub current: Option<usize>,
+    /// The position of the user's message.
+    pub message_index: usize,
+}
+
+impl Application {
+    /// Makes a branch at a message of the user, or at the one that an answer belongs to. Negative
+    /// numbers count from the end. The session itself stays as it is.
+    pub async fn branch_session(
+        &self,
+        id: &str,
+        index: i64,
+        new_id: Option<&str>,
+    ) -> Result<Branch> {
+        let app = self.in_flow().changing("branch a session")?;
+        let lock = app.acquire_session_lock(id).await?;
+        let session = app.stored_session(id).await?;
+        let (place, message) = asked_at(&session, index)?;
+        let (_, point) = app.point_of(session, place).await?;
+        let upto = i64::try_from(place).unwrap_or(i64::MAX) - 1;
+        let fork = app.fork_session(id, Some(upto), new_id).await?;
+        lock.release().await;
+        let patch = Map::from_iter([(POINT.to_owned(), point.into())]);
+        let session = self.patch_session(fork.session.id(), patch).await?;
+        Ok(Branch { loaded: Loaded { session, ..fork }, message })
+    }
+
+    /// The message of the user at a place, or the last one before it.
+    pub(crate) async fn asked_at(&self, id: &str, index: i64) -> Result<Message> {
+        Ok(asked_at(&self.stored_session(id).await?, index)?.1)
+    }
+
+    /// The tries there are at a message of a session.
+    pub async fn branches(&self, id: &str, index: i64) -> Result<Branches> {
+        let session = self.stored_session(id).await?;
+        let (place, _) = asked_at(&session, index)?;
+        let (of, point) = self.point_of(session, place).await?;
+        let root = point.rsplit_once('#').map_or("", |(root, _)| root);
+        let query = ListQuery {
+            metadata: Some((POINT.to_owned(), point.clone())),
+            archived: Archived::With,
+            limit: MAX_TRIES,
+            ..ListQuery::default()
+        };
+        let mut heads: Vec<Head> = self.store().list(self.scope(), &query).await?.heads;
+        heads.sort_by(|a, b| (a.created, &a.id).cmp(&(b.created, &b.id)));
+        if let Some(first) = self.store().head(self.scope(), root).await? {
+            heads.insert(0, first);
+        }
+        Ok(Branches {
+            current: heads.iter().position(|head| head.id == of),
+            sessions: heads.into_iter().map(Summary::from).collect(),
+            message_index: place,
+        })
+    }
+
+    /// The place of a message as its tries know it, and the session among them that this one
+    /// belongs to: what a branch has of before it left is the history of the session it left.
+    async fn point_of(&self, session: Session, place: usize) -> Result<(String, String)> {
+        let mut session = session;
+        for _ in 0..MAX_DEPTH {
+            let id = session.id().to_owned();
+            match point(&session) {
+                Some((root, at)) if place == at => return Ok((id, format!("{root}#{at}"))),
+                Some((root, at)) if place < at => {
+                    let Ok(left) = self.stored_session(root).await else {
+                        return Ok((id, format!("{root}#{place}")));
+                    };
+                    session = left;
+                }
+                _ => return Ok((id.clone(), format!("{id}#{place}"))),
+            }
+        }
+        Err(Error::bad_state("the session is a branch of too many branches; fork it instead"))
+    }
+}
+
+/// Where a session left another one.
+fn point(session: &Session) -> Option<(&str, usize)> {
+    let (root, at) = session.metadata().get(POINT).and_then(Value::as_str)?.rsplit_once('#')?;
+    Some((root, at.parse().ok()?))
+}
+
+/// The message of the user at a place, or the last one before it.
+fn asked_at(session: &Session, index: i64) -> Result<(usize, Message)> {
+    let messages = session.messages();
+    let count = messages.len();
+    let place = match usize::try_from(index) {
+        Ok(place) => Some(place).filter(|place| *place < count),
+        Err(_) => {
+            usize::try_from(index.unsigned_abs()).ok().and_then(|back| count.checked_sub(back))
+        }
+    };
+    let place = place.ok_or_else(|| {
+        Error::out_of_range(format!("there is no message {index}; the session has {count}"))
+    })?;
+    let asked = (0..=place).rev().find_map(|place| {
+        let message = messages.get(place).filter(|message| message.role() == Role::User)?;
+        Some((place, message.clone()))
+    });
+    asked.ok_or_else(|| {
+        Error::bad_argument(format!("no message of the user stands at {index} or before it"))
+    })
+}
