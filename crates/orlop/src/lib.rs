@@ -105,7 +105,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, plugins: Plugins) -> E
         Ok(cli) => cli,
         Err(error) => return exit::usage(&error),
     };
-    output::start_logging(cli.verbose);
+    output::start_logging(cli.verbose, commands::log_of_chat(&cli));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = match runtime {
         Ok(runtime) => runtime,
