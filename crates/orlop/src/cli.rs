@@ -11,8 +11,7 @@ use std::path::PathBuf;
     version,
     about,
     propagate_version = true,
-    subcommand_required = true,
-    arg_required_else_help = true
+    after_help = "Without a command, orlop opens a chat; in a pipe it answers once, as orlop run does."
 )]
 pub(crate) struct Cli {
     /// Read only this configuration file.
@@ -30,8 +29,47 @@ pub(crate) struct Cli {
     /// Say more on stderr; twice for everything.
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
+    #[command(flatten)]
+    pub(crate) chat: Chat,
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: Option<Command>,
+}
+
+/// The chat, where no command is named.
+#[derive(Debug, Default, PartialEq, Args)]
+pub(crate) struct Chat {
+    /// What to say first.
+    pub(crate) prompt: Option<String>,
+    /// Go on with the session last used in this folder.
+    #[arg(long = "continue", short = 'c', conflicts_with = "resume")]
+    pub(crate) continue_last: bool,
+    /// Go on with this session, or choose one from a list.
+    #[arg(long, short, value_name = "ID", num_args = 0..=1)]
+    pub(crate) resume: Option<Option<String>>,
+    /// The agent of a new session.
+    #[arg(long, short, value_name = "AGENT")]
+    pub(crate) agent: Option<String>,
+    /// The model of a new session.
+    #[arg(long, short, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// Line by line, without redrawing: for screen readers and simple terminals.
+    #[arg(long)]
+    pub(crate) plain: bool,
+    /// The keys of the editor.
+    #[arg(long, value_enum, value_name = "KEYS")]
+    pub(crate) keys: Option<EditorKeys>,
+    /// Bring the embedded model without asking, where it is needed.
+    #[arg(long)]
+    pub(crate) yes: bool,
+}
+
+/// Whose keys the editor has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EditorKeys {
+    /// Those of most command lines.
+    Emacs,
+    /// Those of vi.
+    Vi,
 }
 
 #[derive(Debug, Subcommand)]
@@ -90,6 +128,11 @@ pub(crate) enum Command {
         /// Print JSON.
         #[arg(long)]
         json: bool,
+    },
+    /// Print the manual page, made of the same text as this help.
+    Man {
+        /// The page of this command.
+        command: Option<String>,
     },
     /// Print a completion script for a shell.
     Completions {

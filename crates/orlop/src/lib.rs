@@ -107,16 +107,6 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, plugins: Plugins) -> E
         Ok(cli) => cli,
         Err(error) => return exit::usage(&error),
     };
-    let mut runtime = match &cli.command {
-        cli::Command::Serve(serve) => {
-            output::start_logging(cli.verbose + 1, serve.log_format);
-            tokio::runtime::Builder::new_multi_thread()
-        }
-        _ => {
-            output::start_logging(cli.verbose, cli::LogFormat::Text);
-            tokio::runtime::Builder::new_current_thread()
-        }
-    };
     if let Some(folder) = &cli.folder
         && let Err(error) = std::env::set_current_dir(folder)
     {
@@ -125,6 +115,17 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, plugins: Plugins) -> E
             format!("--cd: {folder} cannot be used: {error}; name a folder that is there");
         return exit::failed(&exit::Failure::usage(message));
     }
+    let mut runtime = match &cli.command {
+        Some(cli::Command::Serve(serve)) => {
+            output::start_logging(cli.verbose + 1, serve.log_format, None);
+            tokio::runtime::Builder::new_multi_thread()
+        }
+        _ => {
+            let log = commands::log_of_chat(&cli);
+            output::start_logging(cli.verbose, cli::LogFormat::Text, log);
+            tokio::runtime::Builder::new_current_thread()
+        }
+    };
     let runtime = runtime.enable_all().build();
     let runtime = match runtime {
         Ok(runtime) => runtime,

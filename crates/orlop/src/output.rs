@@ -4,20 +4,30 @@ use crate::cli::LogFormat;
 use serde::Serialize;
 use std::io::{BufRead, IsTerminal, Write};
 use std::process::ExitCode;
+use tracing_subscriber::fmt::writer::BoxMakeWriter;
 
 /// Logs on stderr: errors of Orlop itself by default, more with each `-v`; `ORLOP_LOG` sets the
 /// level by name.
-pub(crate) fn start_logging(verbose: u8, format: LogFormat) {
+///
+/// While a chat has the screen, the log goes to `file` instead, or nowhere if there is none.
+pub(crate) fn start_logging(
+    verbose: u8,
+    format: LogFormat,
+    file: Option<Option<std::fs::File>>,
+) {
     let named = std::env::var("ORLOP_LOG").ok().and_then(|level| level.parse().ok());
     let level = named.unwrap_or(match verbose {
         0 => tracing::Level::ERROR,
         1 => tracing::Level::INFO,
         _ => tracing::Level::DEBUG,
     });
-    let log = tracing_subscriber::fmt()
-        .with_max_level(level)
-        .with_writer(std::io::stderr)
-        .with_ansi(false);
+    let writer = match file {
+        None => BoxMakeWriter::new(std::io::stderr),
+        Some(Some(file)) => BoxMakeWriter::new(std::sync::Mutex::new(file)),
+        Some(None) => BoxMakeWriter::new(std::io::sink),
+    };
+    let log =
+        tracing_subscriber::fmt().with_max_level(level).with_writer(writer).with_ansi(false);
     let _ = match format {
         LogFormat::Text => tracing::subscriber::set_global_default(log.finish()),
         LogFormat::Json => {

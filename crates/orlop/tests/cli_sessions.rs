@@ -390,7 +390,13 @@ async fn the_program_tells_about_itself() {
     }
     assert_eq!(place.run(&["completions", "tcsh"]).await.code, Some(2));
     let none = place.run(&[]).await;
-    assert!(none.code == Some(2) && none.err.contains("Usage: orlop"), "{none:?}");
+    none.fails(2, &["there is nothing to ask"]);
+    // A mistyped command is no question.
+    place.run(&["sesion"]).await.fails(2, &["did you mean \"session\"?", "orlop run sesion"]);
+    place.run(&["--plain", "doctor"]).await.fails(2, &["do not go with a command"]);
+    let page = place.run(&["man"]).await.ok();
+    assert!(page.starts_with(".ie") && page.contains("continue"), "{page}");
+    assert!(place.run(&["man", "run"]).await.ok().contains("orlop\\-run"));
 
     let mut commands = vec![Vec::<String>::new()];
     let mut seen = 0;

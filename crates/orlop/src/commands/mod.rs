@@ -2,9 +2,11 @@
 
 mod action;
 mod agent;
+mod chat;
 mod config;
 mod doctor;
 mod login;
+mod manual;
 mod mcp;
 mod mcp_file;
 mod model;
@@ -16,7 +18,7 @@ mod session;
 mod trace;
 mod trust;
 
-use crate::cli::{Cli, Command, Config, Mcp, Model, Plugin};
+use crate::cli::{Chat, Cli, Command, Config, Mcp, Model, Plugin};
 use crate::exit::Failure;
 use crate::workplace::{Wanted, Workplace};
 use clap::CommandFactory;
@@ -25,13 +27,23 @@ use orlop_core::{Map, Value};
 use std::io::Write;
 use std::process::ExitCode;
 
+pub(crate) use chat::log_of_chat;
+
 pub(crate) async fn dispatch(cli: Cli, plugins: Plugins) -> Result<ExitCode, Failure> {
-    let Cli { config: file, set, trust, command, .. } = cli;
+    let Cli { config: file, set, trust, command, chat, .. } = cli;
     let wanted = Wanted { file, set, trust, packages: true };
     let find = |strict: bool| Workplace::find(&wanted, plugins.clone(), strict);
     let ready = |strict: bool| Workplace::find_telling(&wanted, plugins.clone(), strict);
     let on = |workbench| Workplace::find_on(&wanted, plugins.clone(), true, workbench);
+    let Some(command) = command else {
+        chat::check(&chat)?;
+        return chat::run(trust::settled(|| find(true)).await?, chat).await;
+    };
+    if chat != Chat::default() {
+        return Err(Failure::usage("flags of the chat do not go with a command; leave them out"));
+    }
     match command {
+        Command::Man { command } => manual::run(command.as_deref()),
         Command::Completions { shell } => {
             // Not to stdout itself: the generator panics if it cannot write.
             let mut script = Vec::new();

@@ -34,15 +34,18 @@ pub(super) async fn offer(
     workplace: &Workplace,
     agent: Option<&str>,
     model: Option<&str>,
+    yes: bool,
 ) -> Result<(), Failure> {
     let somebody = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
-    let Some(known) = missing(workplace, agent, model).filter(|_| somebody) else { return Ok(()) };
+    let Some(known) = missing(workplace, agent, model).filter(|_| somebody || yes) else {
+        return Ok(());
+    };
     let megabytes = known.bytes / 1_000_000;
     let question = format!(
         "{} ({megabytes} MB, {}) is not here yet. Bring it now? [Y/n] ",
         known.about, known.licence
     );
-    if !matches!(output::ask(question).await.as_str(), "" | "y" | "yes") {
+    if !yes && !matches!(output::ask(question).await.as_str(), "" | "y" | "yes") {
         return Ok(());
     }
     let order = Order { name: known.name.to_owned(), from: None, force: false };

@@ -35,7 +35,7 @@ pub(super) async fn run(workplace: Workplace, run: Run) -> Result<ExitCode, Fail
     if let (Some(notice), true) = (&workplace.notice, std::io::stderr().is_terminal()) {
         output::tell(&plain_line(notice));
     }
-    let offer = super::model::offer(&workplace, run.agent.as_deref(), run.model.as_deref());
+    let offer = super::model::offer(&workplace, run.agent.as_deref(), run.model.as_deref(), false);
     tokio::select! {
         offered = offer => offered?,
         () = interrupts.next() => Interrupts::leave(),
@@ -172,7 +172,7 @@ async fn settings(
 }
 
 /// The session last used in this folder.
-async fn last_session(app: &Application, folder: &str) -> Result<String, Failure> {
+pub(super) async fn last_session(app: &Application, folder: &str) -> Result<String, Failure> {
     let query = ListQuery {
         metadata: Some(("working_dir".to_owned(), folder.to_owned())),
         limit: 1,

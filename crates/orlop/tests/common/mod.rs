@@ -2,6 +2,9 @@
 
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[cfg(unix)]
+pub mod pty;
+
 use orlop_testkit::mock_model::MockModel;
 use serde_json::Value;
 use std::path::{Path, PathBuf};

@@ -1,0 +1,142 @@
+//! `orlop` without a command: the chat, on a terminal; one turn, as `orlop run` does, in a pipe.
+
+use super::run::{self, last_session};
+use crate::cli::{Chat, Cli, EditorKeys, Output, Run};
+use crate::exit::Failure;
+use crate::output;
+use crate::workplace::{Workplace, working_dir};
+use clap::CommandFactory;
+use orlop_app::config::{Locations, RuntimeEnv};
+use orlop_app::ui::plain_line;
+use orlop_app::{Host, Recovery};
+use orlop_core::Map;
+use orlop_core::types::nearest::nearest;
+use orlop_terminal::Options;
+use orlop_terminal::editor::Keys;
+use std::fs::File;
+use std::io::IsTerminal;
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// How long what is still under way may hold up leaving.
+const GRACE: Duration = Duration::from_millis(300);
+
+/// Whether somebody can chat.
+fn is_attended() -> bool {
+    std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
+}
+
+/// Where the log goes while a chat has the screen; `None` for stderr, as ever.
+pub(crate) fn log_of_chat(cli: &Cli) -> Option<Option<File>> {
+    if cli.command.is_some() || cli.chat.plain || !is_attended() || !std::io::stderr().is_terminal()
+    {
+        return None;
+    }
+    let vars = RuntimeEnv::process_vars();
+    let opened = working_dir().ok().and_then(|folder| {
+        let logs = Locations::find(&vars, &folder, None).ok()?.home().join("logs");
+        std::fs::create_dir_all(&logs).ok()?;
+        File::options().create(true).append(true).open(logs.join("chat.log")).ok()
+    });
+    Some(opened)
+}
+
+/// A command that was mistyped must not become a question.
+pub(super) fn check(chat: &Chat) -> Result<(), Failure> {
+    let Some(word) = chat.prompt.as_deref() else { return Ok(()) };
+    let is_word = word.len() > 1 && word.chars().all(|c| c.is_ascii_lowercase() || c == '-');
+    let commands = Cli::command();
+    let names: Vec<&str> = commands.get_subcommands().map(clap::Command::get_name).collect();
+    match nearest(word, names.iter().copied()).filter(|_| is_word) {
+        Some(meant) => Err(Failure::usage(format!(
+            "there is no command \"{word}\"; did you mean \"{meant}\"? `orlop run {word}` asks it"
+        ))),
+        None => Ok(()),
+    }
+}
+
+pub(super) async fn run(workplace: Workplace, chat: Chat) -> Result<ExitCode, Failure> {
+    if !is_attended() {
+        super::model::offer(&workplace, chat.agent.as_deref(), chat.model.as_deref(), chat.yes)
+            .await?;
+        return run::run(workplace, once(chat)?).await;
+    }
+    let mut notices: Vec<String> = Vec::new();
+    for left in &workplace.left_out {
+        let (name, reason) = (plain_line(&left.name), plain_line(&left.reason));
+        notices.push(format!("plugin \"{name}\" is left out: {reason}"));
+    }
+    let host = workplace.host().await?;
+    match &workplace.notice {
+        Some(notice) if chat.plain => output::tell(&plain_line(notice)),
+        Some(notice) => notices.push(plain_line(notice)),
+        None => {}
+    }
+    super::model::offer(&workplace, chat.agent.as_deref(), chat.model.as_deref(), chat.yes).await?;
+    host.app().recover_own(Recovery::Settle).await?;
+    let options = options(&host, &chat, notices).await?;
+    let left = orlop_terminal::chat(&host, options).await;
+    let stopped = async {
+        host.stop().await;
+        workplace.close().await;
+    };
+    // What was stored stays, and the next start settles what was not.
+    let _ = tokio::time::timeout(GRACE, stopped).await;
+    left?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn options(host: &Host, chat: &Chat, notices: Vec<String>) -> Result<Options, Failure> {
+    let folder = working_dir()?.display().to_string();
+    let session = match (&chat.resume, chat.continue_last) {
+        (Some(Some(id)), _) => Some(id.clone()),
+        (None, true) => Some(last_session(host.app(), &folder).await?),
+        _ => None,
+    };
+    let overrides = chat.model.iter().map(|model| ("model".to_owned(), model.clone().into()));
+    if let Some(agent) = &chat.agent {
+        super::agent::usable(host.app(), agent)?;
+    }
+    Ok(Options {
+        keys: match chat.keys {
+            Some(EditorKeys::Vi) => Keys::Vi,
+            Some(EditorKeys::Emacs) | None => Keys::Emacs,
+        },
+        colours: std::env::var_os("NO_COLOR").is_none_or(|no| no.is_empty()),
+        session,
+        choose_session: chat.resume == Some(None),
+        agent: chat.agent.clone(),
+        overrides: overrides.collect::<Map>(),
+        prompt: chat.prompt.clone(),
+        notices,
+        folder,
+        home: std::env::home_dir().map(|home| home.display().to_string()),
+    })
+}
+
+/// The same as one turn.
+fn once(chat: Chat) -> Result<Run, Failure> {
+    let session = match chat.resume {
+        Some(None) => {
+            return Err(Failure::usage(
+                "--resume needs the id of a session where nobody can choose",
+            ));
+        }
+        Some(id) => id,
+        None => None,
+    };
+    Ok(Run {
+        prompt: chat.prompt,
+        agent: chat.agent,
+        model: chat.model,
+        session,
+        continue_last: chat.continue_last,
+        attach: Vec::new(),
+        output: Output::Text,
+        output_schema: None,
+        yes: false,
+        deny: false,
+        ephemeral: false,
+        request_id: None,
+    })
+}
