@@ -304,7 +304,7 @@ pub(crate) struct PluginAdd {
 }
 
 /// Ask once and print the answer.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct Run {
     /// What to ask. `-` reads it from standard input; input that is piped in is added to it.
     pub(crate) prompt: Option<String>,
@@ -393,9 +393,10 @@ pub(crate) struct Trust {
 }
 
 /// How to print an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Output {
     /// The text of the answer.
+    #[default]
     Text,
     /// One JSON object at the end.
     Json,

@@ -10,11 +10,7 @@ use tracing_subscriber::fmt::writer::BoxMakeWriter;
 /// level by name.
 ///
 /// While a chat has the screen, the log goes to `file` instead, or nowhere if there is none.
-pub(crate) fn start_logging(
-    verbose: u8,
-    format: LogFormat,
-    file: Option<Option<std::fs::File>>,
-) {
+pub(crate) fn start_logging(verbose: u8, format: LogFormat, file: Option<Option<std::fs::File>>) {
     let named = std::env::var("ORLOP_LOG").ok().and_then(|level| level.parse().ok());
     let level = named.unwrap_or(match verbose {
         0 => tracing::Level::ERROR,
@@ -26,8 +22,7 @@ pub(crate) fn start_logging(
         Some(Some(file)) => BoxMakeWriter::new(std::sync::Mutex::new(file)),
         Some(None) => BoxMakeWriter::new(std::io::sink),
     };
-    let log =
-        tracing_subscriber::fmt().with_max_level(level).with_writer(writer).with_ansi(false);
+    let log = tracing_subscriber::fmt().with_max_level(level).with_writer(writer).with_ansi(false);
     let _ = match format {
         LogFormat::Text => tracing::subscriber::set_global_default(log.finish()),
         LogFormat::Json => {

@@ -45,7 +45,7 @@ impl FromRequestParts<Server> for Caller {
     async fn from_request_parts(parts: &mut Parts, server: &Server) -> Answer<Self> {
         let identity = Identity::from_request_parts(parts, server).await?;
         identity.need(Right::Chat)?;
-        let request = RequestId::from_request_parts(parts, server).await?.into();
+        let request = RequestId::from_request_parts(parts, server).await?.as_str().to_owned();
         let headers = told_headers(&parts.headers);
         Ok(Self { host: server.host(&identity), request, headers })
     }

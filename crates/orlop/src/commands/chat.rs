@@ -1,7 +1,7 @@
 //! `orlop` without a command: the chat, on a terminal; one turn, as `orlop run` does, in a pipe.
 
 use super::run::{self, last_session};
-use crate::cli::{Chat, Cli, EditorKeys, Output, Run};
+use crate::cli::{Chat, Cli, EditorKeys, Run};
 use crate::exit::Failure;
 use crate::output;
 use crate::workplace::{Workplace, working_dir};
@@ -131,12 +131,6 @@ fn once(chat: Chat) -> Result<Run, Failure> {
         model: chat.model,
         session,
         continue_last: chat.continue_last,
-        attach: Vec::new(),
-        output: Output::Text,
-        output_schema: None,
-        yes: false,
-        deny: false,
-        ephemeral: false,
-        request_id: None,
+        ..Run::default()
     })
 }
