@@ -11,6 +11,7 @@ mod application;
 pub mod assets;
 mod attachments;
 pub mod config;
+pub mod confine;
 mod contributions;
 mod credentials;
 mod events;
@@ -35,7 +36,7 @@ pub mod ui;
 mod undo;
 
 pub use actions::{Acted, Preview};
-pub use application::{Application, Builder, Loaded, side_request};
+pub use application::{Application, Builder, Loaded, TOKENS_PER_DAY, side_request};
 pub use credentials::{CREDENTIALS_FILE, Credential, Credentials};
 pub use events::Follow;
 pub use host::{Chat, ChatRequest, HookFailure, Host};
