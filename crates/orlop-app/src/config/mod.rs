@@ -22,6 +22,7 @@ mod resolve;
 mod schema;
 mod secrets;
 mod sections;
+mod servers_file;
 mod show;
 mod starter;
 #[cfg(test)]
