@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 fn main() -> std::io::Result<()> {
-    let sdk = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../sdk");
+    // Asked when it runs: a build that was copied to another place must not look into the old one.
+    let here = std::env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
+    let sdk = Path::new(&here).join("../../sdk");
     let mut code = String::new();
     for (name, folder, ends) in [
         ("PYTHON", "python", &["py", "typed"][..]),

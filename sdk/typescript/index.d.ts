@@ -125,6 +125,8 @@ export interface Core {
   coreMessagesToNative(core_messages: Message[], options?: Options): Promise<NativeItem[]>;
   /** Asks the model once. Gives the session with the answer, and the messages that were added. */
   sendRequest(session: AnySession, options?: Options & { request_id?: string }): Promise<{ session: Session; messages: Message[] }>;
+  /** As `sendRequest`, as events: `partial` as they come, and one `final`. */
+  streamRequest(session: AnySession, options?: Options & { request_id?: string }): AsyncGenerator<Json, void>;
   getPluginsForConfig(options?: Options): Promise<Json>;
   initializeActionRequest(native_messages: NativeItem[], state: State, options?: Options): Promise<any>;
   getAvailableTools(options?: Options): Promise<Json[]>;
@@ -158,6 +160,8 @@ export interface App {
   listSessions(options?: { limit?: number; cursor?: string; search?: string }): Promise<{ sessions: Json[]; cursor?: string | null }>;
   updateAgent(agent_id: string, session: AnySession): Promise<Loaded>;
   sendRequest(session: AnySession, options?: { agent_id?: string; message?: any; overrides?: Json; persist?: boolean }): Promise<Json[]>;
+  /** As `sendRequest`, with each event as it happens. */
+  streamRequest(session: AnySession, options?: { agent_id?: string; message?: any; overrides?: Json; persist?: boolean }): AsyncGenerator<Json, void>;
   publishEvent(event: { type: string; [key: string]: any }): Promise<Json>;
   acquireSessionLock(session_id: string): Promise<{ lock: string; release(): Promise<void> }>;
   /** Runs `work` while nobody else changes the session. */

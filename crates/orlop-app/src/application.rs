@@ -536,6 +536,9 @@ impl Application {
     }
 }
 
+/// Beside `requested_by`: how many tokens that plugin may take a day by requests of its own.
+pub const TOKENS_PER_DAY: &str = "requested_tokens_per_day";
+
 /// What hooks are told of a request that a plugin makes of its own accord: `requested_by`, the
 /// plugin; `requested_for` and `requested_in`, the session and the request it is made for. The
 /// application is lent on where there is one.

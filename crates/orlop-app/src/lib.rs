@@ -12,6 +12,7 @@ pub mod assets;
 mod attachments;
 mod branches;
 pub mod config;
+pub mod confine;
 mod contributions;
 mod credentials;
 mod events;
@@ -38,7 +39,7 @@ mod undo;
 mod watch;
 
 pub use actions::{Acted, Preview};
-pub use application::{Application, Builder, Loaded, side_request};
+pub use application::{Application, Builder, Loaded, TOKENS_PER_DAY, side_request};
 pub use branches::{Branch, Branches};
 pub use credentials::{CREDENTIALS_FILE, Credential, Credentials};
 pub use events::Follow;

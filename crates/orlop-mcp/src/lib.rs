@@ -29,7 +29,7 @@ pub use status::{ServerStatus, ToolStatus};
 use actions::ServerActions;
 use input::Input;
 use orlop_app::Plugins;
-use orlop_app::config::{AppConfig, McpTransport};
+use orlop_app::config::{AppConfig, McpServer, McpTransport};
 use orlop_core::types::nearest::hint;
 use orlop_core::{Error, Result};
 use server::Server;
@@ -46,6 +46,27 @@ impl McpServers {
     /// cannot be used leaves the others alone.
     pub fn of(config: &AppConfig) -> Self {
         Self::with_limits(config, Limits::default())
+    }
+
+    /// The same, and those that packages bring; a configured server of the same name counts more.
+    pub fn with_packages(config: &AppConfig, brought: Vec<McpServer>) -> Self {
+        let Self(configured) = Self::of(config);
+        let mut all: Vec<Arc<Server>> = configured.to_vec();
+        for settings in brought {
+            let name = settings.name.clone();
+            match all.iter().any(|server| server.name() == name) {
+                true => {
+                    tracing::warn!(target: "orlop::mcp", server = name, "a package brings an MCP server of a name that is taken");
+                }
+                false => all.push(Arc::new(Server::new(
+                    &name,
+                    Ok(settings),
+                    config.env(),
+                    Limits::default(),
+                ))),
+            }
+        }
+        Self(Arc::new(all))
     }
 
     /// The same, with other limits.

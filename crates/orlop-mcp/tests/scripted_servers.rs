@@ -240,6 +240,21 @@ async fn tools_that_a_server_adds_are_offered_next() {
 }
 
 #[tokio::test]
+async fn a_server_of_the_newest_revision_is_asked_to_tell_of_changes() {
+    let scene = scene("modern", limits());
+    let app = scene.stage.start().await;
+    assert_eq!(scene.call(&app, "echo", json!({ "text": "hi" })).await, "hi");
+    assert_eq!(scene.servers.list().remove(0).protocol.as_deref(), Some("2026-07-28"));
+    eventually(|| !scene.noted("listens").is_empty()).await;
+    assert!(scene.noted("listens")[0].contains("toolsListChanged"), "{:?}", scene.noted("listens"));
+    let known =
+        || scene.servers.list().remove(0).tools.iter().any(|tool| tool.name.contains("grown"));
+    assert!(!known());
+    scene.call(&app, "grow", json!({})).await;
+    eventually(known).await;
+}
+
+#[tokio::test]
 async fn a_server_gets_little_of_the_environment() {
     let mut stage = Stage::default();
     stage.vars.insert("OPENAI_API_KEY".to_owned(), "k".to_owned());

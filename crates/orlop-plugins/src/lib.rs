@@ -43,7 +43,7 @@ pub use files::{Files, patch_paths};
 pub use memory::{Memory, MemoryActions, UserMemory};
 pub use mentions::Mentions;
 pub use permissions::{PermissionActions, Permissions};
-pub use sandbox::{Sandbox, Support};
+pub use sandbox::Sandbox;
 pub use session_title::SessionTitle;
 pub use shell::{Shell, ShellByHand, ShellCleanup};
 pub use skills::Skills;

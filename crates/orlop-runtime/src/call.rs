@@ -1,9 +1,9 @@
 //! One call of a hook: what it lends to the plugin for as long as it runs.
 
 use crate::grants::Grants;
-use orlop_app::{Application, SessionLock};
+use orlop_app::{Application, SessionLock, TOKENS_PER_DAY, side_request};
 use orlop_core::json_api::Sessions;
-use orlop_core::{Context, Error, Result, Session, Value};
+use orlop_core::{CallContext, Context, Error, Map, Result, Session, Value};
 use serde_json::json;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,6 +18,7 @@ const MAX_UNDER_WAY: usize = 256;
 pub(crate) struct Lent {
     pub(crate) plugin: String,
     pub(crate) grants: Arc<Grants>,
+    tokens_per_day: Option<u64>,
     cx: Option<Context>,
     app: Option<Application>,
     held: Mutex<Held>,
@@ -34,15 +35,26 @@ struct Held {
 
 impl Lent {
     /// What a hook with this context lends to `plugin`.
-    pub(crate) fn new(plugin: &str, grants: &Arc<Grants>, cx: Option<&Context>) -> Arc<Self> {
+    pub(crate) fn new(
+        plugin: &str,
+        grants: &Arc<Grants>,
+        tokens_per_day: Option<u64>,
+        cx: Option<&Context>,
+    ) -> Arc<Self> {
         // Locks that a plugin takes in one call belong together.
         let app = cx.and_then(|cx| {
-            let app = Application::of(cx).ok()?;
-            Some(app.on_behalf_of(plugin, cx).in_flow())
+            let app = Application::of(cx).ok()?.on_behalf_of(plugin, cx).in_flow();
+            Some(match tokens_per_day {
+                Some(limit) => {
+                    app.telling(Map::from_iter([(TOKENS_PER_DAY.to_owned(), limit.into())]))
+                }
+                None => app,
+            })
         });
         Arc::new(Self {
             plugin: plugin.to_owned(),
             grants: grants.clone(),
+            tokens_per_day,
             cx: cx.cloned(),
             app,
             held: Mutex::default(),
@@ -53,6 +65,15 @@ impl Lent {
     pub(crate) fn context(&self) -> Result<&Context> {
         self.cx.as_ref().ok_or_else(|| {
             Error::bad_state("this hook runs for every chunk and lends nothing; use another one")
+        })
+    }
+
+    /// What hooks are told of a request that the plugin makes of its own accord.
+    pub(crate) fn side_request(&self) -> Result<CallContext> {
+        let told = side_request(&self.plugin, self.context()?);
+        Ok(match self.tokens_per_day {
+            Some(limit) => told.with(TOKENS_PER_DAY, limit),
+            None => told,
         })
     }
 

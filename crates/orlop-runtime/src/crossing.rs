@@ -204,6 +204,16 @@ pub(crate) trait Crosses: Send + Sync {
     fn cross(&self, writer: &mut Writer<'_>) -> Result<()>;
 }
 
+/// An input that is written already.
+impl Crosses for Map {
+    fn cross(&self, writer: &mut Writer<'_>) -> Result<()> {
+        self.iter().try_for_each(|(key, value)| {
+            writer.key_of(key)?;
+            writer.raw(value)
+        })
+    }
+}
+
 macro_rules! crosses {
     ($($input:ty { $($field:ident: $how:ident),* })*) => {$(
         impl Crosses for $input {

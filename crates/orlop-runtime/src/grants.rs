@@ -15,6 +15,9 @@ pub struct Grants {
     pub env: Vec<String>,
     /// Operations of the application it may call.
     pub app: Vec<String>,
+    /// For a package in a format of others: what of it runs, in words.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<String>,
 }
 
 /// Operations of the application, and what granting them means.
@@ -67,7 +70,7 @@ impl Grants {
 
     /// What is asked for, in words.
     pub fn in_words(&self) -> Vec<String> {
-        let mut words = Vec::new();
+        let mut words = self.commands.clone();
         for host in &self.network {
             words.push(format!("talk to {host} over the network"));
         }

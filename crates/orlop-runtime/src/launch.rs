@@ -1,9 +1,11 @@
 //! How the process of a package is started: its command, its environment, its folders.
 
 use crate::package::{Package, Run};
+use crate::reach::{self, Surroundings};
 use crate::sdk;
 use orlop_app::ProcessGroup;
 use orlop_app::config::{RuntimeEnv, Vars};
+use orlop_app::confine::Reach;
 use orlop_core::{Error, Map, Result, Value};
 use serde_json::json;
 use std::io::{PipeReader, PipeWriter};
@@ -38,6 +40,7 @@ const USUAL: &[&str] = &[
 ];
 
 /// Everything that is needed to start a package, any number of times.
+#[derive(Clone)]
 pub(crate) struct Launch {
     pub(crate) package: Package,
     home: PathBuf,
@@ -71,26 +74,40 @@ impl Launch {
         Self { package, home: home.to_owned(), vars, config, work, data }
     }
 
+    /// What commands beside the process get: its variables and its folders.
+    pub(crate) fn surroundings(&self) -> (&Vars, &Path, &Path) {
+        (&self.vars, &self.work, &self.data)
+    }
+
     /// The section of the package in the configuration.
     pub(crate) fn settings(&self) -> &Map {
         &self.config
     }
 
-    /// Starts the process.
+    /// Starts the process, within what the package may reach. Must be called within a Tokio runtime.
     pub(crate) fn start(&self) -> Result<(ProcessGroup, PipeWriter, PipeReader, PipeReader)> {
-        std::fs::create_dir_all(&self.data).map_err(|error| {
-            let data = self.data.display();
-            Error::unavailable(format!("the folder {data} cannot be made: {error}"))
-        })?;
+        let temp = self.data.join("tmp");
+        // Compiled once, and not beside the author's files. What one package compiles is read by
+        // no other.
+        let compiled = self.home.join("cache").join("python").join(&self.package.name);
+        for folder in [&temp, &compiled] {
+            std::fs::create_dir_all(folder).map_err(|error| {
+                let folder = folder.display();
+                Error::unavailable(format!("the folder {folder} cannot be made: {error}"))
+            })?;
+        }
         let mut vars = self.vars.clone();
+        vars.insert("TMPDIR".to_owned(), temp.display().to_string());
+        // Folders beside its own that it reads.
+        let mut sdk = Vec::new();
         let mut command = match &self.package.run {
             Run::Python(file) => {
-                let sdk = sdk::python(&self.home)?;
-                vars.insert("PYTHONPATH".to_owned(), sdk.display().to_string());
+                sdk.push(sdk::python(&self.home)?);
+                sdk.extend(self.modules_beside());
+                let path = std::env::join_paths(&sdk).unwrap_or_default();
+                vars.insert("PYTHONPATH".to_owned(), path.to_string_lossy().into_owned());
                 vars.insert("PYTHONUNBUFFERED".to_owned(), "1".to_owned());
                 vars.insert("PYTHONSAFEPATH".to_owned(), "1".to_owned());
-                // Compiled once, and not beside the author's files.
-                let compiled = self.home.join("cache").join("python");
                 vars.insert("PYTHONPYCACHEPREFIX".to_owned(), compiled.display().to_string());
                 vars.insert("PYTHONIOENCODING".to_owned(), "utf-8".to_owned());
                 let mut command = Command::new(self.python());
@@ -98,30 +115,60 @@ impl Launch {
                 command
             }
             Run::Node(file) => {
-                let sdk = sdk::node(&self.home)?;
+                sdk.push(sdk::node(&self.home)?);
                 let mut command = Command::new("node");
                 if let Some(limit) = self.package.limits.memory_mb {
                     command.arg(format!("--max-old-space-size={limit}"));
                 }
-                command.arg(sdk.join("run.mjs")).arg(file);
+                command.arg(sdk[0].join("run.mjs")).arg(file);
                 command
             }
-            Run::Command(words) => {
-                let (program, arguments) = words
-                    .split_first()
-                    .ok_or_else(|| Error::bad_argument("[run] command is empty; name a program"))?;
-                // A path is meant from the folder of the package.
-                let program = match program.contains('/') {
-                    true => self.package.folder.join(program).into_os_string(),
-                    false => program.into(),
-                };
-                let mut command = Command::new(program);
-                command.args(arguments);
-                command
+            Run::Command(words) => self.own_program(words)?,
+            Run::Bundle(_) => {
+                return Err(Error::bad_state(format!(
+                    "\"{}\" has no program of its own",
+                    self.package.name
+                )));
             }
         };
         command.current_dir(&self.package.folder);
-        ProcessGroup::spawn_with_pipes(command, &vars)
+        let around = Surroundings {
+            home: &self.home,
+            read: &sdk,
+            write: &[self.data.clone(), compiled],
+            vars: &vars,
+        };
+        let reach = reach::of(&self.package, command.as_std().get_program(), &around)?;
+        start_within(&reach, command, &vars)
+    }
+
+    /// The folder around a package that pip installed, which has what it needs.
+    fn modules_beside(&self) -> Option<PathBuf> {
+        let around = self.package.folder.parent()?;
+        let mut beside = std::fs::read_dir(around).ok()?.flatten();
+        let is_pips = beside.any(|entry| entry.path().extension() == Some("dist-info".as_ref()));
+        is_pips.then(|| around.to_owned())
+    }
+
+    fn own_program(&self, words: &[String]) -> Result<Command> {
+        let (program, arguments) = words
+            .split_first()
+            .ok_or_else(|| Error::bad_argument("[run] command is empty; name a program"))?;
+        // A path is meant from the folder of the package.
+        let program = match program.contains('/') {
+            true => self.package.folder.join(program),
+            false => program.into(),
+        };
+        if program.is_absolute() && !program.exists() {
+            let crate_here = self.package.folder.join("Cargo.toml").is_file();
+            let advice =
+                if crate_here { "build it first: `cargo build`" } else { "build it first" };
+            let text = format!("{} is not there; {advice}", program.display());
+            return Err(Error::not_found(text));
+        }
+        let mut command = Command::new(program);
+        command.args(arguments);
+        Ok(command)
     }
 
     /// A virtual environment in the package, else the Python of the machine.
@@ -144,6 +191,28 @@ impl Launch {
             },
         })
     }
+}
+
+/// Starts a process from a thread that the kernel restricts before; the process inherits that.
+fn start_within(
+    reach: &Reach,
+    command: Command,
+    vars: &Vars,
+) -> Result<(ProcessGroup, PipeWriter, PipeReader, PipeReader)> {
+    let runtime = tokio::runtime::Handle::current();
+    let restricted = || {
+        reach.enforce_here()?;
+        let _runtime = runtime.enter();
+        ProcessGroup::spawn_with_pipes(command, vars)
+    };
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name("orlop-sandbox".to_owned());
+        let thread = thread.spawn_scoped(scope, restricted).map_err(|error| {
+            Error::unavailable(format!("no thread can be started: {error}; try again"))
+        })?;
+        let lost = || Error::internal("the start of a plugin ended with a panic");
+        thread.join().unwrap_or_else(|_| Err(lost()))
+    })
 }
 
 fn data_folder(home: &Path, package: &str) -> PathBuf {

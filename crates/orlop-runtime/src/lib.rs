@@ -5,6 +5,8 @@
 //! the application. A package is one process, started when one of its hooks is first called; how it
 //! is talked to is written in `docs/reference/plugin-protocol.md`.
 
+mod backlog;
+mod bundle;
 mod call;
 mod crossing;
 mod description;
@@ -12,26 +14,30 @@ mod grants;
 mod installed;
 pub mod kit;
 mod launch;
+mod lines;
 mod lists;
 mod package;
 mod peer;
 mod plugin;
 mod process;
+mod reach;
 mod reverse;
 mod sdk;
 mod secrets;
 mod tap;
 
+pub use bundle::{Bundle, CommandHook, HookEvent};
 pub use description::{Description, PluginDescription, Wanted};
 pub use grants::Grants;
 pub use installed::{Entry, Installed};
 pub use package::{Limits, MANIFEST, OnFailure, PROTOCOL, Package, Run};
 pub use tap::{Crossed, Tap, Way};
 
+use bundle::CommandHooks;
 use description::Remembered;
 use launch::Launch;
 use orlop_app::Plugins;
-use orlop_app::config::{AppConfig, RuntimeEnv};
+use orlop_app::config::{AppConfig, McpServer, RuntimeEnv};
 use orlop_core::hooks::Kind;
 use orlop_core::{Error, Feature, Map, Result};
 use plugin::ProcessPlugin;
@@ -150,9 +156,10 @@ impl Runtime {
         let known = remembered.get(&package);
         let process =
             Process::new(Launch::new(package, &self.env, &self.home, settings), self.tap.clone());
-        let description = match known {
-            Some(description) => description,
-            None => {
+        let description = match (known, &process.package().run) {
+            (_, Run::Bundle(bundle)) => bundle.description(process.package()),
+            (Some(description), _) => description,
+            (None, _) => {
                 let (_, description) = process.start()?;
                 remembered.put(process.package(), &description);
                 description
@@ -168,11 +175,36 @@ impl Runtime {
         self.packages.iter().map(|loaded| (loaded.process.package(), &loaded.description))
     }
 
+    /// The folders with skills that packages bring.
+    pub fn skill_folders(&self) -> Vec<PathBuf> {
+        self.bundles().filter_map(|(_, bundle)| bundle.skills.clone()).collect()
+    }
+
+    /// The MCP servers that packages bring.
+    pub fn mcp_servers(&self) -> Vec<McpServer> {
+        let servers = self.bundles().flat_map(|(process, bundle)| {
+            let (_, _, data) = process.launch().surroundings();
+            bundle.servers.iter().map(|server| bundle::with_data(server.clone(), data))
+        });
+        servers.collect()
+    }
+
+    fn bundles(&self) -> impl Iterator<Item = (&Process, &Bundle)> {
+        self.packages.iter().filter_map(|loaded| match &loaded.process.package().run {
+            Run::Bundle(bundle) => Some((&*loaded.process, &**bundle)),
+            _ => None,
+        })
+    }
+
     /// The plugins of an application with those of the packages.
     pub fn plugins(&self, mut plugins: Plugins) -> Plugins {
+        for (process, bundle) in self.bundles().filter(|(_, bundle)| !bundle.hooks.is_empty()) {
+            plugins = plugins.host(Arc::new(CommandHooks::new(process.launch(), bundle)));
+        }
         let all: Vec<_> = self
             .packages
             .iter()
+            .filter(|loaded| !matches!(loaded.process.package().run, Run::Bundle(_)))
             .flat_map(|loaded| loaded.description.plugins.iter().map(move |held| (loaded, held)))
             .map(|(loaded, held)| {
                 (held, Arc::new(ProcessPlugin::new(&loaded.process, held.clone())))

@@ -1,5 +1,6 @@
 //! A plugin package: a folder with a `plugin.toml`, or a single file.
 
+use crate::bundle::{Bundle, PLUGIN_JSON};
 use crate::grants::Grants;
 use orlop_core::{Error, Result};
 use serde::Deserialize;
@@ -42,6 +43,8 @@ pub enum Run {
     Node(PathBuf),
     /// A program that speaks the protocol, and its arguments.
     Command(Vec<String>),
+    /// Nothing of its own: a package in a format of others.
+    Bundle(Box<Bundle>),
 }
 
 /// What a package may use up, and what its failures mean.
@@ -126,7 +129,9 @@ impl Package {
             return Self::of_folder(&path);
         }
         match path.file_name().and_then(|name| name.to_str()) {
-            Some(MANIFEST) => Self::of_folder(path.parent().unwrap_or(&path)),
+            Some(MANIFEST | PLUGIN_JSON | "hooks.json") => {
+                Self::of_folder(path.parent().unwrap_or(&path))
+            }
             _ => Self::of_file(&path),
         }
     }
@@ -136,10 +141,13 @@ impl Package {
         if !manifest.is_file() {
             let only = ["plugin.py", "plugin.ts", "plugin.mjs", "plugin.js"];
             let found = only.iter().map(|name| folder.join(name)).find(|path| path.is_file());
+            if found.is_none() && Bundle::is_in(folder) {
+                return Bundle::package(folder, name_of(folder));
+            }
             return match found {
                 Some(file) => Ok(Self { name: name_of(folder)?, ..Self::of_file(&file)? }),
                 None => Err(Error::bad_argument(format!(
-                    "{} is no plugin: it has neither a {MANIFEST} nor a plugin.py or plugin.js",
+                    "{} is no plugin: it has neither a {MANIFEST} nor a plugin.py or plugin.js, and no plugin.json or hooks.json",
                     folder.display()
                 ))),
             };
@@ -157,6 +165,9 @@ impl Package {
         let file: File = toml::from_str(text)
             .map_err(|error| Error::bad_argument(error.to_string().trim_end().to_owned()))?;
         let File { plugin, run, grants, limits } = file;
+        if !grants.commands.is_empty() {
+            return Err(Error::bad_argument("[grants] has no commands; leave them out"));
+        }
         check_name(&plugin.name)?;
         if plugin.protocol != PROTOCOL {
             return Err(Error::bad_argument(format!(
@@ -224,6 +235,10 @@ impl Package {
                 let mut files = Vec::new();
                 collect(&self.folder, &mut files);
                 files.sort();
+                // What was built lies where other files of a build are left out.
+                if let Run::Command(words) = &self.run {
+                    files.extend(words.first().map(|program| self.folder.join(program)));
+                }
                 files.iter().for_each(|file| hash_file(&mut hash, file));
             }
         }

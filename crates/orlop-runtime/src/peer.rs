@@ -1,14 +1,15 @@
 //! The connection to a process: lines out, lines in, calls both ways. Threads of its own read and
 //! write, so that a process that does neither holds nobody up.
 
+use crate::backlog::Backlog;
 use crate::call::Lent;
+use crate::lines::{Asked, Line, Log, PartParams, Progress, RpcError};
 use crate::lists::Slots;
 use crate::reverse;
 use crate::tap::{ProcessTap, Way};
 use futures::channel::{mpsc, oneshot};
 use orlop_app::ProcessGroup;
-use orlop_core::{Error, ErrorClass, Result, Value};
-use serde::Deserialize;
+use orlop_core::{Error, Result, Value};
 use serde_json::json;
 use serde_json::value::RawValue;
 use std::collections::HashMap;
@@ -18,10 +19,6 @@ use std::time::Duration;
 
 /// The longest line.
 const MAX_LINE: u64 = 32 << 20;
-/// What one stream may give: parts that wait to be taken, parts in all, and their bytes.
-const MAX_WAITING: usize = 20_000;
-const MAX_PARTS: usize = 500_000;
-const MAX_STREAM: usize = 64 << 20;
 /// What may wait to be written.
 const MAX_UNWRITTEN: usize = 256 << 20;
 /// How much of a log line is kept.
@@ -76,38 +73,6 @@ pub(crate) enum Step {
     End(Result<Box<RawValue>>),
 }
 
-/// How much a stream has given, and what of it nobody took yet.
-#[derive(Default)]
-pub(crate) struct Backlog(Mutex<Given>);
-
-#[derive(Default)]
-struct Given {
-    waiting: usize,
-    parts: usize,
-    bytes: usize,
-}
-
-impl Backlog {
-    /// Counts a part; whether that is still within reason.
-    fn add(&self, bytes: usize) -> bool {
-        let mut given = self.given();
-        given.waiting += 1;
-        given.parts += 1;
-        given.bytes += bytes;
-        given.waiting <= MAX_WAITING && given.parts <= MAX_PARTS && given.bytes <= MAX_STREAM
-    }
-
-    /// Somebody took a part.
-    pub(crate) fn take(&self) {
-        let mut given = self.given();
-        given.waiting = given.waiting.saturating_sub(1);
-    }
-
-    fn given(&self) -> MutexGuard<'_, Given> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 /// A call under way. Dropped before its end, the process is told that nobody waits.
 pub(crate) struct Call {
     id: u64,
@@ -137,7 +102,7 @@ impl Peer {
     /// Talks to a process over its pipes. `on_end` hears when it is over.
     pub(crate) fn new(
         package: &str,
-        process: (ProcessGroup, PipeWriter, PipeReader, PipeReader),
+        process: (ProcessGroup, PipeWriter, Box<dyn Read + Send>, PipeReader),
         tap: Option<ProcessTap>,
         on_end: impl FnOnce() + Send + 'static,
     ) -> Result<Self> {
@@ -303,7 +268,7 @@ impl Shared {
     }
 
     /// Reads until the end; gives what was wrong, if it did not just end.
-    fn read_lines(self: &Arc<Self>, output: PipeReader) -> Option<Error> {
+    fn read_lines(self: &Arc<Self>, output: impl Read) -> Option<Error> {
         let mut output = BufReader::with_capacity(64 << 10, output);
         let mut line = Vec::new();
         loop {
@@ -398,7 +363,13 @@ impl Shared {
         let working = lent.clone();
         let started = lent.under_way(|| {
             let task = self.runtime.spawn(async move {
-                let done = reverse::answer(&working, &method, params.args, params.agent).await;
+                let tell = |value: Value| shared.tell_part(&id, &value);
+                let asked = reverse::Asking {
+                    args: params.args,
+                    agent: params.agent,
+                    tell: params.stream.then_some(&tell),
+                };
+                let done = reverse::answer(&working, &method, asked).await;
                 shared.reply(&id, done);
             });
             task.abort_handle()
@@ -406,6 +377,14 @@ impl Shared {
         if let Err(error) = started {
             self.reply(&reply_to, Err(error));
         }
+    }
+
+    /// Tells what came on the way to the answer of a request.
+    fn tell_part(&self, id: &RawValue, value: &Value) {
+        let params = json!({"request": id, "value": value});
+        let line = json!({"jsonrpc": "2.0", "method": "part", "params": params});
+        let mut state = self.state();
+        self.write(&mut state, line.to_string().into_bytes());
     }
 
     fn reply(&self, id: &RawValue, done: Result<Value>) {
@@ -527,79 +506,4 @@ fn write_lines(
 fn cut(text: &str) -> &str {
     let end = text.char_indices().nth(500).map_or(text.len(), |(at, _)| at);
     &text[..end]
-}
-
-#[derive(Deserialize)]
-struct Line<'a> {
-    #[serde(default)]
-    method: Option<std::borrow::Cow<'a, str>>,
-    #[serde(borrow, default)]
-    id: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    params: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    result: Option<&'a RawValue>,
-    #[serde(default)]
-    error: Option<RpcError>,
-}
-
-#[derive(Deserialize)]
-struct RpcError {
-    #[serde(default)]
-    message: String,
-    #[serde(default)]
-    data: Option<Value>,
-}
-
-impl RpcError {
-    fn into_error(self, package: &str) -> Error {
-        let data = self.data.unwrap_or_default();
-        let class = data.get("class").cloned().and_then(|class| serde_json::from_value(class).ok());
-        let class = match class.unwrap_or(ErrorClass::Plugin) {
-            // It is not Orlop's defect.
-            ErrorClass::Internal => ErrorClass::Plugin,
-            class => class,
-        };
-        let message = match self.message.is_empty() {
-            true => format!("plugin \"{package}\" failed and does not say why"),
-            false => self.message,
-        };
-        let error = Error::new(class, message);
-        match data.get("retryable").and_then(Value::as_bool) {
-            Some(retryable) => error.with_retryable(retryable),
-            None => error,
-        }
-    }
-}
-
-#[derive(Deserialize)]
-struct Asked {
-    call: u64,
-    #[serde(default)]
-    args: orlop_core::Map,
-    #[serde(default)]
-    agent: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct PartParams<'a> {
-    call: u64,
-    #[serde(borrow)]
-    value: &'a RawValue,
-}
-
-#[derive(Deserialize)]
-struct Progress {
-    call: u64,
-    #[serde(default)]
-    message: String,
-    done: Option<f64>,
-    total: Option<f64>,
-}
-
-#[derive(Deserialize)]
-struct Log {
-    level: Option<String>,
-    #[serde(default)]
-    message: String,
 }

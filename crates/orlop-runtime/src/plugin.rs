@@ -18,7 +18,7 @@ use serde::de::DeserializeOwned;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long one chunk may take.
+/// How long one chunk may take, where the package has no shorter limit.
 const CHUNK: Duration = Duration::from_secs(5);
 
 /// A plugin of a package. Cloning is one pointer.
@@ -42,7 +42,9 @@ impl ProcessPlugin {
     }
 
     fn lend(&self, cx: Option<&Context>) -> Arc<Lent> {
-        Lent::new(&self.0.described.name, self.0.process.grants(), cx)
+        let Inner { process, described, .. } = &*self.0;
+        let tokens_per_day = process.package().limits.tokens_per_day;
+        Lent::new(&described.name, process.grants(), tokens_per_day, cx)
     }
 
     /// Writes a call.
@@ -68,20 +70,29 @@ impl ProcessPlugin {
         writer.hook(id, input, cx)
     }
 
-    /// Asks the process and reads its answer.
     async fn ask<T: DeserializeOwned + Default>(
         &self,
         hook: Hook,
         input: &dyn Crosses,
         cx: &Context,
     ) -> Result<T> {
+        self.ask_in(hook, input, Some(cx)).await
+    }
+
+    /// Asks the process and reads its answer.
+    pub(crate) async fn ask_in<T: DeserializeOwned + Default>(
+        &self,
+        hook: Hook,
+        input: &dyn Crosses,
+        cx: Option<&Context>,
+    ) -> Result<T> {
         if !self.0.manifest.hooks.contains(hook) {
             return Ok(T::default());
         }
         let peer = self.0.process.peer().await?;
-        let lent = self.lend(Some(cx));
+        let lent = self.lend(cx);
         let (call, answer) =
-            peer.ask(lent.clone(), |slots, id| self.line(hook, input, Some(cx), &lent, slots, id))?;
+            peer.ask(lent.clone(), |slots, id| self.line(hook, input, cx, &lent, slots, id))?;
         let ended = match self.0.process.package().limits.timeout() {
             None => answer.await,
             Some(limit) => {
@@ -287,8 +298,9 @@ impl Extension for ProcessPlugin {
             let input = ChunkInput { state, chunk };
             self.line(Hook::ProcessChunk, &input, None, &lent, slots, id)
         })?;
-        let answer = answer.recv_timeout(CHUNK).map_err(|_| {
-            Error::plugin(format!("no answer to a chunk within {} s", CHUNK.as_secs()))
+        let limit = self.0.process.package().limits.timeout().map_or(CHUNK, |own| own.min(CHUNK));
+        let answer = answer.recv_timeout(limit).map_err(|_| {
+            Error::plugin(format!("no answer to a chunk within {} ms", limit.as_millis()))
         })?;
         drop(call);
         let changed: Option<Chunk> = read(answer?.get(), Hook::ProcessChunk)?;

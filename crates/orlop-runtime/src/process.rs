@@ -11,6 +11,7 @@ use crate::tap::{ProcessTap, Tap};
 use orlop_core::{Error, Map, Result};
 use rustix::process::Pid;
 use serde_json::json;
+use std::io::{PipeReader, Read};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -26,10 +27,16 @@ const PROVEN: Duration = Duration::from_secs(30);
 /// A pause that is waited for rather than told of.
 const SHORT_PAUSE: Duration = Duration::from_millis(500);
 
+/// Stands between a process and its host: given what the process prints and its number, it gives
+/// what the host hears.
+pub(crate) type Between =
+    Arc<dyn Fn(PipeReader, Option<Pid>) -> Box<dyn Read + Send> + Send + Sync>;
+
 /// The process of a package.
 pub(crate) struct Process {
     launch: Launch,
     tap: Option<Tap>,
+    between: Option<Between>,
     grants: Arc<Grants>,
     /// Held while the process is being started.
     starting: Mutex<()>,
@@ -49,12 +56,24 @@ struct State {
 impl Process {
     pub(crate) fn new(launch: Launch, tap: Option<Tap>) -> Arc<Self> {
         let grants = Arc::new(launch.package.grants.clone());
-        let (starting, state) = Default::default();
-        Arc::new(Self { launch, tap, grants, starting, state })
+        let (between, starting, state) = Default::default();
+        Arc::new(Self { launch, tap, between, grants, starting, state })
+    }
+
+    /// A process that is not heard as it is.
+    pub(crate) fn through(launch: Launch, between: Between) -> Arc<Self> {
+        let grants = Arc::new(launch.package.grants.clone());
+        let (tap, starting, state) = Default::default();
+        Arc::new(Self { launch, tap, between: Some(between), grants, starting, state })
     }
 
     pub(crate) fn package(&self) -> &Package {
         &self.launch.package
+    }
+
+    /// How it is started.
+    pub(crate) fn launch(&self) -> &Launch {
+        &self.launch
     }
 
     /// The settings it is introduced with.
@@ -117,12 +136,17 @@ impl Process {
     /// Starts the process and asks what it holds.
     pub(crate) fn start(self: &Arc<Self>) -> Result<(Arc<Peer>, Description)> {
         let name = &self.package().name;
-        let process = self.launch.start()?;
-        let leader = process.0.leader();
+        let (group, input, output, errors) = self.launch.start()?;
+        let leader = group.leader();
+        let output: Box<dyn Read + Send> = match &self.between {
+            Some(between) => between(output, leader),
+            None => Box::new(output),
+        };
+        let process = (group, input, output, errors);
         let ended = Arc::downgrade(self);
         let tap = self.tap.as_ref().map(|tap| ProcessTap::new(tap, name));
         let peer = Arc::new(Peer::new(name, process, tap, move || noticed(&ended))?);
-        let lent = Lent::new(name, &self.grants, None);
+        let lent = Lent::new(name, &self.grants, None, None);
         let introduction = self.launch.introduction();
         let (call, answer) = peer.ask_blocking(lent, |_, id| {
             let line =
@@ -172,7 +196,7 @@ impl Process {
             state.peer.take()
         };
         let Some(peer) = peer.filter(|peer| peer.is_alive()) else { return };
-        let lent = Lent::new(&self.package().name, &self.grants, None);
+        let lent = Lent::new(&self.package().name, &self.grants, None, None);
         let asked = peer.ask(lent, |_, id| {
             Ok(json!({"jsonrpc": "2.0", "id": id, "method": "shutdown"}).to_string().into_bytes())
         });

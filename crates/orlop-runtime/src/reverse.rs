@@ -2,22 +2,30 @@
 //! of the application that it was granted.
 
 use crate::call::Lent;
+use futures::StreamExt;
 use orlop_app::store::ListQuery;
-use orlop_app::{Application, Loaded, NewSession, Request, Target, side_request};
+use orlop_app::{Application, Loaded, NewSession, Request, Target};
 use orlop_core::json_api::Sessions;
-use orlop_core::{ActionCall, Error, Map, Message, Result, Session, Value};
+use orlop_core::{
+    ActionCall, CallContext, Config, Core, CoreEvent, Error, Map, Message, RequestOptions, Result,
+    Session, Value,
+};
 use serde::Serialize;
 use serde_json::json;
 
+/// What a plugin asks for.
+pub(crate) struct Asking<'a> {
+    pub(crate) args: Map,
+    /// The agent whose core is asked, if it is not that of the call.
+    pub(crate) agent: Option<String>,
+    /// Hears what comes on the way, if the plugin wants to.
+    pub(crate) tell: Option<&'a (dyn Fn(Value) + Send + Sync)>,
+}
+
 /// Does what the plugin asks for.
-pub(crate) async fn answer(
-    lent: &Lent,
-    method: &str,
-    args: Map,
-    agent: Option<String>,
-) -> Result<Value> {
+pub(crate) async fn answer(lent: &Lent, method: &str, asking: Asking<'_>) -> Result<Value> {
     match method.split_once('.') {
-        Some(("core", operation)) => of_core(lent, operation, args, agent).await,
+        Some(("core", operation)) => of_core(lent, operation, asking).await,
         Some(("app", operation)) => {
             if let Err(error) = lent.grants.check_app(operation) {
                 tracing::warn!(target: "orlop::plugin", plugin = lent.plugin, operation, "refused: not granted");
@@ -26,7 +34,7 @@ pub(crate) async fn answer(
                 }
                 return Err(error);
             }
-            of_app(lent, operation, Args(args)).await
+            of_app(lent, operation, Args(asking.args), asking.tell).await
         }
         _ => Err(Error::not_found(format!(
             "the host has no method \"{method}\"; known: core.*, app.*"
@@ -34,12 +42,8 @@ pub(crate) async fn answer(
     }
 }
 
-async fn of_core(
-    lent: &Lent,
-    operation: &str,
-    mut args: Map,
-    agent: Option<String>,
-) -> Result<Value> {
+async fn of_core(lent: &Lent, operation: &str, asking: Asking<'_>) -> Result<Value> {
+    let Asking { mut args, agent, tell } = asking;
     let cx = lent.context()?;
     let (core, config) = match agent {
         None => (cx.core().clone(), cx.config().clone()),
@@ -52,11 +56,50 @@ async fn of_core(
     // masked on the way to them is put back.
     let given = args.shift_remove("config");
     args.insert("config".to_owned(), crate::secrets::restored(given, &config));
-    let context = side_request(&lent.plugin, cx);
-    core.invoke_with(operation, args, &context, lent).await
+    let context = lent.side_request()?;
+    match (operation, tell) {
+        ("send_request", Some(tell)) => stream(lent, &core, Args(args), context, tell).await,
+        _ => core.invoke_with(operation, args, &context, lent).await,
+    }
 }
 
-async fn of_app(lent: &Lent, operation: &str, mut args: Args) -> Result<Value> {
+/// Asks the model once, and tells the fragments of its answer as they come.
+async fn stream(
+    lent: &Lent,
+    core: &Core,
+    mut args: Args,
+    context: CallContext,
+    tell: &(dyn Fn(Value) + Send + Sync),
+) -> Result<Value> {
+    let session = args.session(lent)?;
+    let options = RequestOptions {
+        request_id: args.text("request_id")?,
+        // It ends with the call, which drops it.
+        cancellation: None,
+        context,
+        preface: Vec::new(),
+        without_tools: false,
+    };
+    let config = Config::new(args.map("config")?);
+    let mut events = core.send_request_stream(&session, &config, options);
+    while let Some(event) = events.next().await {
+        match event? {
+            CoreEvent::Final(response) => {
+                let session = lent.give(&response.session);
+                return Ok(json!({ "session": session, "messages": response.messages }));
+            }
+            partial => tell(json_of(&partial)?),
+        }
+    }
+    Err(Error::internal("the request ended without an answer"))
+}
+
+async fn of_app(
+    lent: &Lent,
+    operation: &str,
+    mut args: Args,
+    tell: Option<&(dyn Fn(Value) + Send + Sync)>,
+) -> Result<Value> {
     let app = lent.app()?;
     match operation {
         "load_session" => match app.load_session(&args.name("session_id")?).await? {
@@ -96,7 +139,7 @@ async fn of_app(lent: &Lent, operation: &str, mut args: Args) -> Result<Value> {
             let agent = args.name("agent_id")?;
             Ok(given(lent, &app.update_agent(&agent, &args.session(lent)?, false).await?))
         }
-        "send_request" => send(lent, app, args).await,
+        "send_request" => send(lent, app, args, tell).await,
         "publish_event" => json_of(&*app.publish_event(&lent.plugin, args.map("event")?).await?),
         "acquire_session_lock" => {
             let lock = app.acquire_session_lock(&args.name("session_id")?).await?;
@@ -149,8 +192,14 @@ async fn set_state(lent: &Lent, app: &Application, mut args: Args) -> Result<Val
     Ok(Value::Null)
 }
 
-/// Sends a request with the whole loop of tools, and gives its events.
-async fn send(lent: &Lent, app: &Application, mut args: Args) -> Result<Value> {
+/// Sends a request with the whole loop of tools, and gives its events: as they come where somebody
+/// hears them, else all at the end.
+async fn send(
+    lent: &Lent,
+    app: &Application,
+    mut args: Args,
+    tell: Option<&(dyn Fn(Value) + Send + Sync)>,
+) -> Result<Value> {
     let persist = args.flag("persist")?;
     let session = args.session(lent)?;
     let session = match args.text("agent_id")? {
@@ -172,14 +221,19 @@ async fn send(lent: &Lent, app: &Application, mut args: Args) -> Result<Value> {
         message,
         overrides: args.map("overrides")?,
         persist,
+        stream: tell.is_some(),
         ..Request::default()
     };
     let mut handle = app.send_request(request).await?;
     let mut events = Vec::new();
     while let Some(event) = handle.next().await {
-        events.push(json_of(&*event)?);
+        let event = json_of(&*event)?;
+        match tell {
+            Some(tell) => tell(event),
+            None => events.push(event),
+        }
     }
-    Ok(Value::Array(events))
+    Ok(if tell.is_some() { Value::Null } else { Value::Array(events) })
 }
 
 /// A session with its agent and that agent's settings, as plugins get it.

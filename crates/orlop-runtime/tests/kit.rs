@@ -62,6 +62,29 @@ fn from_template(folder: &Folder, kind: Kind, language: Language) -> PathBuf {
     new_plugin(&New { name: "greet".to_owned(), kind, language }, &parent).unwrap().folder
 }
 
+/// The template in Rust, built against this checkout with what is there of the registry.
+fn built(folder: &Folder, kind: Kind) -> PathBuf {
+    let place = from_template(folder, kind, Language::Rust);
+    let sdk = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../sdk/rust");
+    let patch = format!("patch.crates-io.orlop-plugin.path={:?}", sdk.display().to_string());
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("rust-templates");
+    let done = std::process::Command::new(env!("CARGO"))
+        .args(["build", "--offline", "--quiet", "--config", &patch])
+        .current_dir(&place)
+        .env("CARGO_TARGET_DIR", &target)
+        .output()
+        .unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    std::fs::create_dir_all(place.join("target/debug")).unwrap();
+    // Copied by another process: a program that this one writes cannot be started as long as a child
+    // of another test has inherited the open file.
+    let copied = std::process::Command::new("cp")
+        .args([target.join("debug/greet"), place.join("target/debug/greet")])
+        .status();
+    assert!(copied.unwrap().success());
+    place
+}
+
 /// The lines that did not simply pass.
 fn notable(report: &Report) -> String {
     let lines = report.to_string();
@@ -70,7 +93,7 @@ fn notable(report: &Report) -> String {
 }
 
 #[tokio::test]
-async fn templates_are_green_and_the_suite_says_the_same_of_both_languages() {
+async fn templates_are_green_and_the_suite_says_the_same_of_all_languages() {
     let (folder, has_node) = (Folder::new(), has_node());
     let mut told = String::new();
     for kind in KINDS {
@@ -81,25 +104,27 @@ async fn templates_are_green_and_the_suite_says_the_same_of_both_languages() {
             let javascript = test(&from_template(&folder, kind, Language::JavaScript)).await;
             assert_eq!(python.to_string(), javascript.to_string());
         }
+        let rust = test(&built(&folder, kind)).await;
+        assert_eq!(python.to_string(), rust.to_string());
     }
     expect![[r#"
         provider
         skip  provider greet: answers the same in one piece and as a stream (it has one of them; Orlop makes the other)
-        28 passed, 0 failed, 1 skipped
+        33 passed, 0 failed, 1 skipped
         extension
-        22 passed, 0 failed, 0 skipped
+        27 passed, 0 failed, 0 skipped
         feature
         skip  feature greet: what people see of "counts the words of all messages" (`orlop plugin test --update` writes it down, so that a change is noticed)
-        26 passed, 0 failed, 1 skipped
+        31 passed, 0 failed, 1 skipped
         tool
         skip  tool greet: what people see of "greets by name" (`orlop plugin test --update` writes it down, so that a change is noticed)
-        25 passed, 0 failed, 1 skipped
+        30 passed, 0 failed, 1 skipped
         application
         skip  application greet: what people see of "counts the sessions there are" (`orlop plugin test --update` writes it down, so that a change is noticed)
-        25 passed, 0 failed, 1 skipped
+        30 passed, 0 failed, 1 skipped
         host
         skip  host greet: what people see of "answers /hello" (`orlop plugin test --update` writes it down, so that a change is noticed)
-        24 passed, 0 failed, 1 skipped
+        29 passed, 0 failed, 1 skipped
     "#]].assert_eq(&told);
 }
 
@@ -243,7 +268,7 @@ async fn a_failing_check_says_what_to_do() {
                 expected: that a second run on its own result changes nothing
                 fix:      look first whether it is done already: requests are repeated, and lifecycles run again
         skip  tool tools: execute_tool answers as its schema says (no example calls it)
-        36 passed, 10 failed, 3 skipped (2 warnings)"#]].assert_eq(&notable(&report));
+        46 passed, 10 failed, 3 skipped (2 warnings)"#]].assert_eq(&notable(&report));
 }
 
 #[tokio::test]
@@ -270,7 +295,7 @@ async fn defects_are_found_in_both_languages() {
 
 /// A program without an SDK that gets the protocol wrong in every way a test can see.
 const RUDE: &str = r#"
-import json, pathlib, sys, time
+import json, os, pathlib, sys, time
 for line in sys.stdin:
     message = json.loads(line)
     method, request = message.get("method"), message.get("id")
@@ -285,9 +310,9 @@ for line in sys.stdin:
     elif method == "hook" and message["params"]["hook"] == "get_tool_schemas":
         say([{"name": "work", "description": "Works once, and then it has enough."}])
     elif method == "hook" and message["params"]["hook"] == "execute_tool":
-        if pathlib.Path("worked").exists():
+        if pathlib.Path(os.environ["PLUGIN_DATA"], "worked").exists():
             time.sleep(60)
-        pathlib.Path("worked").touch()
+        pathlib.Path(os.environ["PLUGIN_DATA"], "worked").touch()
         say({"success": True, "output": "worked"})
     elif method == "hook" and message["params"]["hook"] == "get_tags":
         say(["a", 1])
@@ -333,6 +358,11 @@ async fn a_program_that_breaks_the_protocol_is_told_how() {
         package: refuses hooks and plugins it does not know | an unknown hook was answered with "whatever"
         package: passes over lines that are no messages | a ping gave the process ended; it said last:
         tool rude: answers soon after it was cancelled | no answer within 2 s
+        feature rude: get_tags that hangs fails that call and no other | the call after it gave get_tags answered what it must not: invalid type: integer `1`, expected a string at line 1 column 7; expected Vec<String> (plugin "rude", hook get_tags)
+        feature rude: a crash in get_tags fails that call and no other | the call after it gave get_tags answered what it must not: invalid type: integer `1`, expected a string at line 1 column 7; expected Vec<String> (plugin "rude", hook get_tags)
+        feature rude: get_tags that floods fails that call and no other | the call after it gave get_tags answered what it must not: invalid type: integer `1`, expected a string at line 1 column 7; expected Vec<String> (plugin "rude", hook get_tags)
+        feature rude: get_tags that answers noise fails that call and no other | the call after it gave get_tags answered what it must not: invalid type: integer `1`, expected a string at line 1 column 7; expected Vec<String> (plugin "rude", hook get_tags)
+        feature rude: get_tags that answers nonsense fails that call and no other | the call after it gave get_tags answered what it must not: invalid type: integer `1`, expected a string at line 1 column 7; expected Vec<String> (plugin "rude", hook get_tags)
         package: refuses a protocol it does not speak | it says it speaks protocol 99
         package: ends when it is asked to | it still runs 2 s after shutdown"#]].assert_eq(&failed.join("\n"));
 }
@@ -352,7 +382,7 @@ async fn what_people_see_is_written_down_and_a_change_is_noticed() {
         result = "Hello, Ada!"
     "##]].assert_eq(&written);
     let report = test(&place).await;
-    assert_eq!(notable(&report), "26 passed, 0 failed, 0 skipped");
+    assert_eq!(notable(&report), "31 passed, 0 failed, 0 skipped");
     std::fs::write(place.join("displays.toml"), written.replace("Hello", "Goodbye")).unwrap();
     let report = test(&place).await;
     expect![[r#"
@@ -360,7 +390,7 @@ async fn what_people_see_is_written_down_and_a_change_is_noticed() {
                 seen:     result: Hello, Ada!
                 expected: result: Goodbye, Ada!
                 fix:      if this is what people should see, `orlop plugin test --update` writes it down
-        25 passed, 1 failed, 0 skipped"#]].assert_eq(&notable(&report));
+        30 passed, 1 failed, 0 skipped"#]].assert_eq(&notable(&report));
 }
 
 #[tokio::test]
@@ -386,7 +416,8 @@ async fn a_file_alone_has_its_examples_beside_it() {
 #[test]
 fn templates_are_short_and_nothing_is_overwritten() {
     let folder = Folder::new();
-    for language in [Language::Python, Language::JavaScript, Language::TypeScript] {
+    let languages = [Language::Python, Language::JavaScript, Language::TypeScript, Language::Rust];
+    for language in languages {
         for kind in KINDS {
             let new = New { name: "short".to_owned(), kind, language };
             let parent = folder.0.join(format!("{language:?}")).join(kind.as_str());

@@ -159,7 +159,7 @@ class Parrot:
 #[tokio::test]
 async fn a_plugin_nobody_needs_is_not_started() {
     let stage = Stage::says(&["one", "two"]);
-    let started = stage.outside().join("started");
+    let started = stage.home().join("plugin-data/lazy/started");
     let code = format!(
         "import orlop, pathlib\nwith open({:?}, 'a') as f: f.write('x')\n\n@orlop.tool\ndef noop() -> str:\n    'Nothing.'\n    return ''\n",
         started.display().to_string()

@@ -127,8 +127,9 @@ impl ActionDefinition {
     }
 }
 
-/// Whether a value has the type an input declares; types this version does not know accept all.
-fn has_type(value: &Value, kind: &str) -> bool {
+/// Whether a value has the type an input or a setting declares; types this version does not know
+/// accept all.
+pub fn has_type(value: &Value, kind: &str) -> bool {
     match kind {
         "string" => value.is_string(),
         "integer" => value.is_i64() || value.is_u64(),

@@ -19,8 +19,10 @@ impl Interrupts {
     }
 
     /// Leaves without waiting for anything, not even for a store that another process keeps busy.
-    /// What was stored stays, and the next `orlop run` settles what was not.
+    /// What was stored stays, and the next `orlop run` settles what was not. Processes of plugins and
+    /// tools, which may hang, are ended.
     pub(crate) fn leave() -> ! {
+        orlop_app::ProcessGroup::kill_all();
         std::process::exit(INTERRUPTED.into())
     }
 

@@ -71,7 +71,8 @@ impl Workplace {
         let providers = plugins.provider_names();
         let providers: Vec<&str> = providers.iter().map(String::as_str).collect();
         let (config, notice) = config.or_default_agent(&providers);
-        let mcp = McpServers::of(&config);
+        let config = config.with_skill_folders(runtime.skill_folders());
+        let mcp = McpServers::with_packages(&config, runtime.mcp_servers());
         let plugins = mcp.register(plugins);
         Ok(Self { locations, config, plugins, mcp, notice, left_out, runtime })
     }

@@ -242,3 +242,37 @@ async fn at_a_terminal_a_person_is_asked_once() {
     let quiet = at_a_terminal(&place, "n\n").await;
     assert!(!quiet.contains("Trust it?") && !quiet.contains("is not trusted"), "{quiet}");
 }
+
+#[tokio::test]
+async fn servers_of_other_agents_are_used_where_the_project_is_trusted() {
+    let servers = json!({ "mcpServers": {
+        "notes": { "command": "npx", "args": ["notes", "${FOLDER:-here}"] },
+        "far": { "type": "http", "url": "https://far.example/mcp" },
+    }});
+    for beside in [Some("[agents.default]\nsystem_message = \"be brief\"\n"), None] {
+        let place = place("trust-servers", beside.unwrap_or_default()).await;
+        if beside.is_none() {
+            std::fs::remove_file(place.path().join("orlop.toml")).unwrap();
+        }
+        place.write(".mcp.json", servers.to_string());
+        let names = async || -> Vec<String> {
+            let listed = run(&place, &["mcp", "list", "--json"]).await;
+            let listed: serde_json::Value = serde_json::from_str(&listed.out).unwrap();
+            let listed = listed.as_array().unwrap().iter();
+            listed.map(|server| server["name"].as_str().unwrap().to_owned()).collect()
+        };
+        assert_eq!(names().await, Vec::<String>::new());
+        let trusted = run(&place, &["trust"]).await.ok();
+        assert!(
+            trusted.contains("start a program as the MCP server notes: npx notes"),
+            "{trusted}"
+        );
+        assert!(trusted.contains("use the MCP server far at https://far.example/mcp"), "{trusted}");
+        let mut now = names().await;
+        now.sort();
+        assert_eq!(now, ["far", "notes"]);
+        // Another command is another question.
+        place.write(".mcp.json", servers.to_string().replace("npx", "evil"));
+        assert_eq!(names().await, Vec::<String>::new());
+    }
+}

@@ -203,19 +203,66 @@ class Call:
         agent: Optional[str] = None,
     ) -> Any:
         """Asks the host. Blocks for the answer; in an async method it is to be awaited."""
+        reply = self._request(method, args, agent)
+        if PROCESS.loop_thread is not None and PROCESS.loop_thread == _this_thread():
+            return Pending(reply, method, read)
+        value = reply.wait()
+        return read(value) if read else value
+
+
+    def stream(
+        self,
+        method: str,
+        args: dict[str, Any],
+        last: Callable[[Any], list[Any]],
+        agent: Optional[str] = None,
+    ) -> "Events":
+        """Asks the host for what comes on the way; ``last`` makes the last events of the answer."""
+        return Events(self._request(method, args, agent, stream=True), last)
+
+    def _request(self, method: str, args: dict[str, Any], agent: Optional[str], **more: Any) -> Any:
         if self.id is None:
             raise Error(f"{method} can only be asked while a hook is running", "bad_state")
         self.cancellation.raise_if_cancelled()
-        params = {"call": self.id, "args": {k: v for k, v in args.items() if v is not None}}
+        params = {"call": self.id, "args": {k: v for k, v in args.items() if v is not None}, **more}
         if agent is not None:
             params["agent"] = agent
         reply = self.link.request(self, method, params)
         if self.cancelled:
             self.link.give_up(self)
+        return reply
+
+
+class Events:
+    """Events as they come: ``for event in events``, in an async method ``async for``."""
+
+    def __init__(self, reply: Any, last: Callable[[Any], list[Any]]) -> None:
+        self._reply = reply
+        self._last = last
+        self._iterator: Any = None
+
+    def _in_place(self) -> Any:
+        answer = yield from self._reply.each()
+        yield from self._last(answer)
+
+    def __iter__(self) -> "Events":
         if PROCESS.loop_thread is not None and PROCESS.loop_thread == _this_thread():
-            return Pending(reply, method, read)
-        value = reply.wait()
-        return read(value) if read else value
+            raise TypeError("in an async method write `async for`")
+        return self
+
+    def __next__(self) -> Any:
+        if self._iterator is None:
+            self._iterator = self._in_place()
+        return next(self._iterator)
+
+    async def __aiter__(self) -> Any:
+        async for is_part, value in self._reply.each_later():
+            for event in [value] if is_part else self._last(value):
+                yield event
+
+    def __await__(self) -> Any:
+        return self
+        yield  # What need not be waited for may be awaited all the same.
 
 
 def _this_thread() -> int:

@@ -5,9 +5,9 @@ In an async method everything here that answers something is to be awaited.
 
 from __future__ import annotations
 
-from typing import Any, Iterator, Optional, Union
+from typing import Any, Optional, Union
 
-from .calls import Call, Pending
+from .calls import Call, Events, Pending
 from .sessions import Session
 from .values import same
 
@@ -147,10 +147,22 @@ class Core:
         args = {"session": session, "config": config, "request_id": request_id}
         return self._ask("send_request", args, lambda done: (_session(done["session"]), done["messages"]))
 
-    def send_request_stream(self, session: Session, config: Json, **options: Any) -> Iterator[Json]:
-        """As ``send_request``, as events. The answer comes in one piece: one event ``final``."""
-        new, messages = self.send_request(session, config, **options)
-        yield {"type": "final", "session": new, "messages": messages}
+    def send_request_stream(
+        self,
+        session: Session,
+        config: Json,
+        *,
+        request_id: Optional[str] = None,
+        cancellation: Any = None,
+        context: Optional[Json] = None,
+    ) -> Events:
+        """As ``send_request``, as events: ``partial`` as they come, and one ``final``."""
+        args = {"session": session, "config": config, "request_id": request_id}
+
+        def last(done: Json) -> list[Json]:
+            return [{"type": "final", "session": _session(done["session"]), "messages": done["messages"]}]
+
+        return self._call.stream("core.send_request", args, last, self._foreign)
 
     stream_request = send_request_stream
 
@@ -305,7 +317,7 @@ class App:
         """Sends a request with the whole tool loop, to the agent of ``core``. Gives its events.
 
         What ``config`` has other than the agent's own configuration counts as an override. With
-        ``stream`` the events come as an iterator, all of them when the request has ended.
+        ``stream`` the events come as an iterator, each as it happens.
         """
         known = core._configs if core is not None else []
         changed = _differences(known, config) if known and config is not None else {}
@@ -313,7 +325,9 @@ class App:
             "session": session, "agent_id": core.agent_id if core is not None else None, "message": message,
             "overrides": {**changed, **(overrides or {})} or None, "persist": persist,
         }  # fmt: skip
-        return self._ask("send_request", args, iter if stream else None)
+        if stream:
+            return self._call.stream("app.send_request", args, lambda events: events or [])
+        return self._ask("send_request", args)
 
     def publish_event(self, event: Json) -> Json:
         """Publishes an event to whoever listens."""

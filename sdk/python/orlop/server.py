@@ -116,6 +116,9 @@ class Server:
             return self._receive_hook(request, params)
         if method == "cancel":
             return self._receive_cancel(params)
+        if method == "part":
+            self._connection.part(params)
+            return None
         if method == "ping":
             return lambda: self._connection.answer(request, {})
         if method == "initialize":

@@ -5,7 +5,8 @@ from __future__ import annotations
 import _thread
 import os
 from json import JSONDecoder, JSONEncoder
-from typing import Any, Callable, Optional
+from queue import Empty, SimpleQueue
+from typing import Any, AsyncIterator, Callable, Iterator, Optional
 
 from .errors import Cancelled, Error
 
@@ -80,6 +81,57 @@ class Reply:
         return self.value
 
 
+class PartsReply(Reply):
+    """An answer with parts that come before it, as they come."""
+
+    __slots__ = ("_parts", "_wake")
+
+    def __init__(self, call: Any) -> None:
+        super().__init__(call)
+        self._parts: SimpleQueue[tuple[bool, Any]] = SimpleQueue()
+        self._wake: Optional[Callable[[], None]] = None
+
+    def part(self, value: Any) -> None:
+        """Takes a part."""
+        self._put(True, value)
+
+    def settle(self, value: Any, error: Optional[Error]) -> None:
+        """Says what the answer is. Only once."""
+        super().settle(value, error)
+        self._put(False, None)
+
+    def _put(self, is_part: bool, value: Any) -> None:
+        self._parts.put((is_part, value))
+        if self._wake is not None:
+            self._wake()
+
+    def each(self) -> Iterator[Any]:
+        """The parts, waited for in place. Gives the answer at the end."""
+        while True:
+            is_part, value = self._parts.get()
+            if not is_part:
+                return self._result()
+            yield value
+
+    async def each_later(self) -> AsyncIterator[tuple[bool, Any]]:
+        """The same for the event loop: parts, and the answer as the last one."""
+        import asyncio
+
+        loop, arrived = asyncio.get_running_loop(), asyncio.Event()
+        self._wake = lambda: loop.call_soon_threadsafe(arrived.set)
+        while True:
+            try:
+                is_part, value = self._parts.get_nowait()
+            except Empty:
+                arrived.clear()
+                if self._parts.empty():
+                    await arrived.wait()
+                continue
+            yield (True, value) if is_part else (False, self._result())
+            if not is_part:
+                return
+
+
 class Connection:
     """Writes lines, and knows which requests of the plugin have no answer yet."""
 
@@ -118,7 +170,7 @@ class Connection:
 
     def request(self, call: Any, method: str, params: dict[str, Any]) -> Reply:
         """Asks the host something; the answer comes in the reply."""
-        reply = Reply(call)
+        reply = PartsReply(call) if params.get("stream") else Reply(call)
         with self._counting:
             self._last += 1
             request = f"p{self._last}"
@@ -129,6 +181,12 @@ class Connection:
             self._pending.pop(request, None)
             raise
         return reply
+
+    def part(self, params: dict[str, Any]) -> None:
+        """Takes a part of an answer of the host."""
+        reply = self._pending.get(params.get("request"))  # type: ignore[arg-type]
+        if isinstance(reply, PartsReply):
+            reply.part(params.get("value"))
 
     def settle(self, message: dict[str, Any], revive: Callable[[Any], Any]) -> None:
         """Takes an answer of the host."""

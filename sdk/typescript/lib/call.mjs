@@ -45,13 +45,14 @@ export class Call {
   /** The operations of the core, or `null` where there is none. */
   get core() {
     if (!this.#has("core")) return null;
-    return (this.#core ??= new Core((method, args, agent) => this.#request(method, args, agent)));
+    const stream = (method, args, agent) => this.#stream(method, args, agent);
+    return (this.#core ??= new Core((method, args, agent) => this.#request(method, args, agent), stream));
   }
 
   /** The application, or `null` where there is none. */
   get app() {
     if (!this.#has("app")) return null;
-    return (this.#app ??= new App((method, args) => this.#request(method, args)));
+    return (this.#app ??= new App((method, args) => this.#request(method, args), (method, args) => this.#stream(method, args)));
   }
 
   /** A JSON value of this plugin that is kept with the session of the call. */
@@ -98,9 +99,27 @@ export class Call {
     return { get: () => request("get_state"), set: (value) => request("set_state", { value }) };
   }
 
-  async #request(method, args, agent) {
+  async #request(method, args, agent, onPart) {
     if (this.isOver) throw new PluginError("bad_state", `${method} came after the call was over; wait for it before the hook returns`);
-    return this.#host.request(method, { call: this.id, args, ...(agent !== undefined && { agent }) });
+    const params = { call: this.id, args, ...(agent !== undefined && { agent }), ...(onPart && { stream: true }) };
+    return this.#host.request(method, params, onPart);
+  }
+
+  /** Gives what comes on the way to an answer, as it comes, and returns the answer. */
+  async *#stream(method, args, agent) {
+    const parts = [];
+    let answer, wake;
+    const arrived = (note) => (value) => { note(value); wake?.(); };
+    this.#request(method, args, agent, arrived((value) => parts.push(value))).then(
+      arrived((value) => { answer = { value }; }),
+      arrived((error) => { answer = { error }; }),
+    );
+    while (!answer || parts.length > 0) {
+      if (parts.length > 0) yield parts.shift();
+      else await new Promise((resolve) => { wake = resolve; });
+    }
+    if (answer.error) throw answer.error;
+    return answer.value;
   }
 }
 

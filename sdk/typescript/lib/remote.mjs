@@ -50,9 +50,10 @@ const APP = {
 };
 
 class Remote {
-  /** Sends `method` with `args` and gives the promise of its answer. */
-  constructor(request) {
+  /** `request` sends a method with its arguments and gives the promise of its answer, `stream` also what comes on the way. */
+  constructor(request, stream) {
     Object.defineProperty(this, "request", { value: request });
+    Object.defineProperty(this, "stream", { value: stream });
   }
 }
 
@@ -78,13 +79,26 @@ function withMethods(Base, scope, table) {
 export class Core extends Remote {
   /** The same operations on another agent. */
   forAgent(agent) {
-    return new Core((method, args) => this.request(method, args, agent));
+    return new Core((method, args) => this.request(method, args, agent), (method, args) => this.stream(method, args, agent));
+  }
+
+  /** As `sendRequest`, as events: `partial` as they come, and one `final`. */
+  async *streamRequest(session, options = {}) {
+    const answer = yield* this.stream("core.send_request", { ...options, session });
+    yield { type: "final", ...answer };
   }
 }
 withMethods(Core, "core", CORE);
+Object.defineProperty(Core.prototype, "stream_request", { value: Core.prototype.streamRequest });
 
 /** The application. */
 export class App extends Remote {
+  /** As `sendRequest`, with each event as it happens. */
+  async *streamRequest(session, options = {}) {
+    const events = yield* this.stream("app.send_request", { ...options, session });
+    yield* events ?? [];
+  }
+
   /** Runs `work` while nobody else changes the session, and gives back what it gives. */
   async withSessionLock(sessionId, work) {
     const lock = await this.acquireSessionLock(sessionId);
@@ -104,3 +118,4 @@ export class App extends Remote {
 const { acquire_session_lock: _, ...plain } = APP;
 withMethods(App, "app", plain);
 Object.defineProperty(App.prototype, "acquire_session_lock", { value: App.prototype.acquireSessionLock });
+Object.defineProperty(App.prototype, "stream_request", { value: App.prototype.streamRequest });

@@ -11,7 +11,7 @@ import { Slots } from "./lists.mjs";
 
 export const PROTOCOL = 1;
 export const SDK = "javascript 0.1.0";
-const METHODS = ["initialize", "hook", "cancel", "ping", "shutdown"];
+const METHODS = ["initialize", "hook", "cancel", "part", "ping", "shutdown"];
 const REMEMBERED_STREAMS = 64;
 
 /** A process with plugins, as the host sees it. */
@@ -46,12 +46,12 @@ export class Server {
     return this.channel.send({ jsonrpc: "2.0", method, params });
   }
 
-  /** Asks the host. */
-  request(method, params) {
+  /** Asks the host; `onPart` hears what comes on the way. */
+  request(method, params, onPart) {
     const id = `p${this.#nextRequest++}`;
     return new Promise((resolve, reject) => {
       this.channel.send({ jsonrpc: "2.0", id, method, params });
-      this.#waiting.set(id, { resolve, reject, method, call: params.call });
+      this.#waiting.set(id, { resolve, reject, method, call: params.call, onPart });
     });
   }
 
@@ -109,6 +109,10 @@ export class Server {
 
   cancel({ params }) {
     this.#calls.get(params?.call)?.cancel();
+  }
+
+  part({ params }) {
+    this.#waiting.get(params?.request)?.onPart?.(params.value);
   }
 
   ping({ id }) {

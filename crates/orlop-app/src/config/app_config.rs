@@ -11,7 +11,7 @@ use super::tree::{Node, Table, lay_over};
 use super::trust::{self, Divided, ProjectTrust};
 use orlop_core::{Result, Value};
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The configuration: several agents, settings they share, and sections of the application.
@@ -72,7 +72,14 @@ impl AppConfig {
             locations.files().iter().map(|path| named(path)).collect();
         let mut config = Self::of_layers(Vec::new(), files.clone(), env);
         for file in &files {
-            let layer = read::read_file(file);
+            let mut layer = read::read_file(file);
+            if let Some(servers) = locations.servers_file().filter(|_| Some(file) == files.last()) {
+                layer = layer.and_then(|layer| {
+                    let mut under = read::read_file(&named(servers))?;
+                    lay_over(&mut under, layer);
+                    Ok(under)
+                });
+            }
             match layer {
                 Ok(layer) if locations.project_file() == Some(file.path()) => {
                     config.lay_project(file, layer, locations.home());
@@ -133,6 +140,12 @@ impl AppConfig {
     /// What the project's file says that is not in force, because it is not trusted.
     pub fn untrusted(&self) -> Option<&ProjectTrust> {
         self.trust.as_ref().filter(|trust| !trust.is_trusted())
+    }
+
+    /// With the folders of skills that packages bring.
+    pub fn with_skill_folders(mut self, folders: Vec<PathBuf>) -> Self {
+        self.env = self.env.with_skill_folders(folders);
+        self
     }
 
     /// The runtime environment, for plugins and child processes.

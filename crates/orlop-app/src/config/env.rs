@@ -26,6 +26,7 @@ pub struct RuntimeEnv {
     vars: Vars,
     credentials: Option<Credentials>,
     data_dir: Option<PathBuf>,
+    skill_folders: Vec<PathBuf>,
 }
 
 impl RuntimeEnv {
@@ -36,7 +37,7 @@ impl RuntimeEnv {
         put(&mut vars, "BUILTIN_PLUGINS", builtin_plugins);
         let home = locations.home();
         let credentials = Some(Credentials::in_folder(home));
-        Self { vars, credentials, data_dir: Some(home.to_owned()) }
+        Self { vars, credentials, data_dir: Some(home.to_owned()), skill_folders: Vec::new() }
     }
 
     /// Exactly these variables, no stored logins and no data folder.
@@ -59,6 +60,17 @@ impl RuntimeEnv {
     /// The data folder, where plugins keep files of their own in a folder of their name.
     pub fn data_dir(&self) -> Option<&Path> {
         self.data_dir.as_deref()
+    }
+
+    /// With these folders of skills that packages bring.
+    pub fn with_skill_folders(mut self, folders: Vec<PathBuf>) -> Self {
+        self.skill_folders = folders;
+        self
+    }
+
+    /// Folders of skills that packages bring.
+    pub fn skill_folders(&self) -> &[PathBuf] {
+        &self.skill_folders
     }
 
     /// The stored logins.

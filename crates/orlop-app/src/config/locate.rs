@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 /// The name of a project's configuration file.
 pub const PROJECT_FILE: &str = "orlop.toml";
+/// The file in which other agents name the MCP servers of a project.
+pub(super) const SERVERS_FILE: &str = ".mcp.json";
 
 /// The folder of the data and the configuration files in force.
 ///
@@ -26,6 +28,8 @@ pub struct Locations {
     files: Vec<PathBuf>,
     /// The last of the files, where it was found and not named, and nobody vouched for it.
     project_file: Option<PathBuf>,
+    /// A file with servers beside the file of the project.
+    servers_file: Option<PathBuf>,
 }
 
 impl Locations {
@@ -34,17 +38,23 @@ impl Locations {
         let places = Places { vars, working_dir };
         let home = places.home()?;
         let user_file = places.config_home(&home).join("config.toml");
-        let mut project_file = None;
+        let (mut project_file, mut servers_file) = (None, None);
         let files = match config_flag {
             Some(file) => vec![working_dir.join(file)],
             None => {
-                project_file = places.project_file();
+                project_file = places.nearest(PROJECT_FILE);
+                servers_file = match &project_file {
+                    Some(file) => Some(file.with_file_name(SERVERS_FILE)).filter(|it| is_there(it)),
+                    None => None,
+                };
+                // Alone it is all that the project says.
+                project_file = project_file.or_else(|| places.nearest(SERVERS_FILE));
                 let user = Some(user_file.clone()).filter(|file| is_there(file));
                 user.into_iter().chain(project_file.clone()).collect()
             }
         };
         let working_dir = working_dir.to_owned();
-        Ok(Self { home, working_dir, user_file, files, project_file })
+        Ok(Self { home, working_dir, user_file, files, project_file, servers_file })
     }
 
     /// Takes the project's file for one that the user named: everything it says holds.
@@ -57,6 +67,11 @@ impl Locations {
     /// for it.
     pub fn project_file(&self) -> Option<&Path> {
         self.project_file.as_deref()
+    }
+
+    /// A `.mcp.json` beside the file of the project, which belongs to it.
+    pub(super) fn servers_file(&self) -> Option<&Path> {
+        self.servers_file.as_deref()
     }
 
     /// The folder of the data: `orlop.db`, `assets`, `models`, `plugins` and others.
@@ -81,7 +96,8 @@ impl Locations {
 
     /// The folder of the last configuration file, or the one the user's would be in.
     pub fn config_dir(&self) -> PathBuf {
-        let file = self.files.last().unwrap_or(&self.user_file);
+        let own = |file: &&PathBuf| !file.ends_with(SERVERS_FILE);
+        let file = self.files.iter().rev().find(own).unwrap_or(&self.user_file);
         file.parent().unwrap_or(&self.working_dir).to_owned()
     }
 }
@@ -111,8 +127,8 @@ impl Places<'_> {
         config.map_or_else(|| home.to_owned(), |config| config.join("orlop"))
     }
 
-    fn project_file(&self) -> Option<PathBuf> {
-        let candidates = self.working_dir.ancestors().map(|folder| folder.join(PROJECT_FILE));
+    fn nearest(&self, name: &str) -> Option<PathBuf> {
+        let candidates = self.working_dir.ancestors().map(|folder| folder.join(name));
         candidates.into_iter().find(|file| is_there(file))
     }
 

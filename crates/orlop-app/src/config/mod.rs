@@ -23,6 +23,7 @@ mod schema;
 mod secrets;
 mod sections;
 mod server;
+mod servers_file;
 mod show;
 mod starter;
 #[cfg(test)]

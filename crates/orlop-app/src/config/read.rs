@@ -1,8 +1,10 @@
 //! Reads TOML into a tree with positions. Whatever the file holds, the outcome is a tree or
 //! problems that say where.
 
+use super::locate::SERVERS_FILE;
 use super::origin::{Origin, Position, SourceFile};
 use super::problem::{Problem, ProblemKind};
+use super::servers_file::as_toml;
 use super::tree::{Content, Node, Table, below, item};
 use orlop_core::Value;
 use std::fs::File;
@@ -42,6 +44,7 @@ pub(super) fn read_file(file: &Arc<SourceFile>) -> Result<Table, Vec<Problem>> {
         return Err(unreadable(message, "name a configuration file"));
     }
     match String::from_utf8(bytes) {
+        Ok(text) if file.path().ends_with(SERVERS_FILE) => read_text(file, &as_toml(&text)),
         Ok(text) => read_text(file, &text),
         Err(error) => {
             let valid = error.utf8_error().valid_up_to();

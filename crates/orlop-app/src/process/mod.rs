@@ -6,8 +6,10 @@ use crate::config::Vars;
 use orlop_core::{Error, Result};
 use relatives::Relatives;
 use rustix::process::{Pid, Signal};
+use std::collections::BTreeMap;
 use std::io::{PipeReader, PipeWriter};
 use std::process::{ExitStatus, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::net::unix::pipe::Receiver;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
@@ -19,6 +21,13 @@ pub struct ProcessGroup {
     id: String,
     /// Nothing once all of it has been ended: its numbers may be given to others then.
     relatives: Option<Relatives>,
+}
+
+/// The groups that run, for a program that leaves without dropping anything.
+static RUNNING: Mutex<BTreeMap<String, Relatives>> = Mutex::new(BTreeMap::new());
+
+fn running() -> MutexGuard<'static, BTreeMap<String, Relatives>> {
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What a process reads and prints.
@@ -91,6 +100,9 @@ impl ProcessGroup {
         })?;
         let leader = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
         let relatives = leader.map(|leader| Relatives::new(leader, &id));
+        if let Some(relatives) = &relatives {
+            running().insert(id.clone(), relatives.clone());
+        }
         Ok(Self { child: Some(child), id, relatives })
     }
 
@@ -130,7 +142,17 @@ impl ProcessGroup {
     /// Ends the process and everything it has started, now. Gives the number of processes that
     /// were still there.
     pub fn kill(&mut self) -> usize {
+        running().remove(&self.id);
         self.relatives.take().map_or(0, |relatives| relatives.kill())
+    }
+
+    /// Ends all groups of this program, now. For its end alone: leaving with
+    /// [`exit`](std::process::exit) drops nothing, and what it started would stay.
+    pub fn kill_all() {
+        let all = std::mem::take(&mut *running());
+        for relatives in all.values() {
+            relatives.kill();
+        }
     }
 }
 

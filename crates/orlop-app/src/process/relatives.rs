@@ -19,6 +19,7 @@ pub(super) fn mark(id: &str) -> String {
 }
 
 /// A process and everything it has started.
+#[derive(Clone)]
 pub(super) struct Relatives {
     leader: Pid,
     mark: String,

@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 /// The name of the test that is the server.
 pub const TEST: &str = "acts_as_a_server";
 
+/// How notifications of the newest revision say who wanted to hear them.
+const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+
 /// The part of a configuration with such a server.
 pub fn configured(name: &str, mode: &str, folder: &Path) -> String {
     let program = std::env::current_exe().unwrap();
@@ -22,7 +25,7 @@ pub fn configured(name: &str, mode: &str, folder: &Path) -> String {
 /// The server, where this program was started as one.
 pub fn act() {
     let (Ok(mode), Ok(folder)) = (std::env::var("MODE"), std::env::var("FOLDER")) else { return };
-    let server = Server { mode, folder: folder.into(), has_grown: false, pages: 0 };
+    let server = Server { mode, folder: folder.into(), has_grown: false, pages: 0, listener: None };
     server.run();
     std::process::exit(0);
 }
@@ -32,6 +35,8 @@ struct Server {
     folder: PathBuf,
     has_grown: bool,
     pages: u32,
+    /// The request that wants to hear of changes.
+    listener: Option<Value>,
 }
 
 impl Server {
@@ -67,7 +72,10 @@ impl Server {
         out.flush().unwrap();
     }
 
-    fn answer(&self, id: &Value, result: Value) {
+    fn answer(&self, id: &Value, mut result: Value) {
+        if self.mode == "modern" {
+            result["resultType"] = json!("complete");
+        }
         self.say(json!({ "jsonrpc": "2.0", "id": id, "result": result }));
     }
 
@@ -75,6 +83,21 @@ impl Server {
         let method = message["method"].as_str().unwrap_or_default();
         let (id, params) = (&message["id"], &message["params"]);
         match method {
+            "server/discover" if self.mode == "modern" => self.answer(
+                id,
+                json!({
+                    "supportedVersions": ["2026-07-28"],
+                    "capabilities": { "tools": { "listChanged": true } },
+                    "_meta": { "io.modelcontextprotocol/serverInfo": { "name": "scripted", "version": "1" } },
+                    "ttlMs": 1000, "cacheScope": "private",
+                }),
+            ),
+            "subscriptions/listen" if self.mode == "modern" => {
+                self.listener = Some(id.clone());
+                let told = json!({ "_meta": { SUBSCRIPTION: id }, "notifications": params["notifications"] });
+                self.say(json!({ "jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged", "params": told }));
+                self.note("listens", &params["notifications"].to_string());
+            }
             "initialize" => self.answer(
                 id,
                 json!({
@@ -163,7 +186,11 @@ impl Server {
                 "progressToken": params["_meta"]["progressToken"], "progress": 1, "total": 3, "message": "digging" } })),
             "grow" => {
                 self.has_grown = true;
-                self.say(json!({ "jsonrpc": "2.0", "method": "notifications/tools/list_changed" }));
+                let mut told = json!({ "jsonrpc": "2.0", "method": "notifications/tools/list_changed" });
+                if let Some(listener) = &self.listener {
+                    told["params"] = json!({ "_meta": { SUBSCRIPTION: listener } });
+                }
+                self.say(told);
                 self.answer(id, text("grown"));
             }
             // It is left to whoever ends the server.

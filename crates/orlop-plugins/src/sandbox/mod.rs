@@ -1,32 +1,20 @@
 //! Where `files` and `shell` do their work: on a thread that the kernel (Landlock on Linux) keeps
 //! from everything the agent has no business with. Child processes inherit it.
 //!
-//! `policy.rs` says what is allowed, `landlock.rs` tells the kernel, `network.rs` takes the network
-//! away. Where the kernel cannot, work runs without, and the permissions alone decide.
+//! `policy.rs` says what is allowed, and [`orlop_app::confine`] tells the kernel. Where it cannot, work
+//! runs without, and the permissions alone decide.
 
-#[cfg(target_os = "linux")]
-mod landlock;
-#[cfg(target_os = "linux")]
-mod network;
-#[cfg_attr(not(target_os = "linux"), allow(dead_code))]
 mod policy;
-#[cfg(not(target_os = "linux"))]
-mod unsupported;
-
-#[cfg(target_os = "linux")]
-use landlock as kernel;
-#[cfg(not(target_os = "linux"))]
-use unsupported as kernel;
 
 use crate::workspace::{Workspace, real_path};
 use orlop_app::config::{AppConfig, RuntimeEnv};
+use orlop_app::confine::{self, Network, Reach, Support};
 use orlop_app::{Application, Scope};
 use orlop_core::{Context, Error, Manifest, Result, Value};
 use policy::Policy;
 use serde_json::json;
-use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// What the tools of an agent may reach, as the kernel enforces it.
 ///
@@ -49,7 +37,7 @@ impl Sandbox {
         let mut policy = Policy::new(&workspace, &env, settings, &owner)?;
         if let Ok(app) = Application::of(cx) {
             let stored = stored_elsewhere(app.config()).into_iter();
-            policy.hidden.extend(stored.filter(|path| !workspace.contains(path)));
+            policy.reach.hidden.extend(stored.filter(|path| !workspace.contains(path)));
         }
         policy.make_temp_folder()?;
         let enabled = settings.and_then(|settings| settings.get("enabled"));
@@ -84,24 +72,24 @@ impl Sandbox {
         &self,
         start: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T> {
-        let can = !self.is_on || self.policy.network || Self::support().network;
+        let can = self.network() || Self::support().network;
         if !can {
             return Err(Error::unavailable(
                 "sandbox.network = false cannot be kept on this machine; allow the network, or run commands elsewhere",
             ));
         }
-        self.run_under((*self.policy).clone(), start).await
+        self.run_under(self.policy.reach.clone(), start).await
     }
 
     async fn run_under<T: Send + 'static>(
         &self,
-        policy: Policy,
+        reach: Reach,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T> {
         let (done, result) = futures::channel::oneshot::channel();
         let is_on = self.is_on;
         let restricted = move || {
-            let kept = if is_on { kernel::enforce(&policy) } else { Ok(()) };
+            let kept = if is_on { reach.enforce_here().map_err(with_advice) } else { Ok(()) };
             // Nobody may be waiting any more.
             let _ = done.send(kept.map(|()| work()));
         };
@@ -119,24 +107,22 @@ impl Sandbox {
 
     /// What the kernel of this machine can do.
     pub fn support() -> Support {
-        // A kernel does not change while it runs.
-        static FOUND: OnceLock<Support> = OnceLock::new();
-        FOUND.get_or_init(kernel::support).clone()
+        confine::support()
     }
 
     /// Whether work has the network. Taking it away may be more than this machine can do.
     pub fn network(&self) -> bool {
-        !self.is_on || self.policy.network
+        !self.is_on || self.policy.reach.network == Network::Open
     }
 
     /// Whether work may read a real path. The kernel says the same, where it can.
     pub fn may_read(&self, real: &Path) -> bool {
-        !self.is_on || self.policy.may_read(real)
+        !self.is_on || self.policy.reach.may_read(real)
     }
 
     /// Whether work may write a real path. The kernel says the same, where it can.
     pub fn may_write(&self, real: &Path) -> bool {
-        !self.is_on || self.policy.may_write(real)
+        !self.is_on || self.policy.reach.may_write(real)
     }
 
     /// A folder for temporary files of the session, private to it.
@@ -146,7 +132,7 @@ impl Sandbox {
 
     /// The folders that may be written, the working folder first.
     pub fn writable(&self) -> &[PathBuf] {
-        &self.policy.write
+        &self.policy.reach.write
     }
 
     /// Removes the temporary folder of a session with all that is in it.
@@ -154,6 +140,13 @@ impl Sandbox {
         // It may never have been made.
         let _ = std::fs::remove_dir_all(policy::temp_folder(env, owner));
     }
+}
+
+/// Says how to work without.
+fn with_advice(error: Error) -> Error {
+    let text =
+        format!("{}; to work without the sandbox set sandbox.enabled = false", error.message());
+    Error::new(error.class(), text)
 }
 
 /// Files of the store and of attachments that are not in the data folder.
@@ -183,41 +176,4 @@ pub(crate) fn owner_of(cx: &Context) -> String {
 /// A session, with whom it belongs to.
 pub(crate) fn owner(scope: &Scope, session: &str) -> String {
     format!("{}/{}/{session}", scope.tenant(), scope.user())
-}
-
-/// What a kernel can do for the sandbox.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Support {
-    /// The version of Landlock's interface; 0 where there is none.
-    pub landlock: u32,
-    /// Whether the network can be taken away from commands.
-    pub network: bool,
-}
-
-impl Support {
-    /// Whether files are protected at all.
-    pub fn is_there(&self) -> bool {
-        self.landlock > 0
-    }
-}
-
-impl fmt::Display for Support {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.landlock {
-            0 => {
-                write!(f, "this system has no Landlock: only the permissions decide what tools do")?
-            }
-            abi => write!(f, "Landlock {abi}: files")?,
-        }
-        match self.landlock {
-            1..3 => write!(f, " (they can be cut to length anywhere; Linux 6.2 prevents it)")?,
-            6.. => write!(f, ", signals, abstract sockets")?,
-            _ => {}
-        }
-        match (self.network, self.landlock) {
-            (true, 0) => write!(f, "; the network can be taken away"),
-            (true, _) => write!(f, ", network"),
-            (false, _) => write!(f, "; the network cannot be taken away"),
-        }
-    }
 }

@@ -91,6 +91,7 @@ impl Places {
         folders.extend(config_folder(env).map(|folder| users(folder.join("skills"))));
         let in_home = |home: &Path| IN_HOME.map(|name| users(home.join(name)));
         folders.extend(home.map(in_home).into_iter().flatten());
+        folders.extend(env.skill_folders().iter().cloned().map(users));
         Self { folders, off: texts("off") }
     }
 }

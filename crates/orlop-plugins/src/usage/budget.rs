@@ -4,7 +4,7 @@ use super::NAME;
 use super::ledger::{accounts, days, of_session, today};
 use super::report::{dollars, grouped};
 use super::tally::{Tally, cost};
-use orlop_app::Application;
+use orlop_app::{Application, TOKENS_PER_DAY};
 use orlop_core::{Context, Error, Map, Result, Value};
 
 /// What a budget is for: its setting, how a person calls it, and what to do when it is used up.
@@ -16,6 +16,7 @@ const SCOPES: [(&str, &str, &str); 3] = [
 
 /// Fails if a budget is used up, or cannot be kept.
 pub(super) async fn check(app: &Application, cx: &Context) -> Result<()> {
+    of_plugin(app, cx).await?;
     let section = match cx.config().get(NAME).and_then(Value::as_object) {
         Some(section) if section.keys().any(|key| key.starts_with("max_")) => section,
         _ => return Ok(()),
@@ -28,6 +29,22 @@ pub(super) async fn check(app: &Application, cx: &Context) -> Result<()> {
         within(section, session, &held.total)?;
     }
     within(section, day, &days(app).await?.on(&today()))
+}
+
+/// What the package of a plugin says that it may take by requests of its own.
+async fn of_plugin(app: &Application, cx: &Context) -> Result<()> {
+    let limit = cx.get(TOKENS_PER_DAY).and_then(Value::as_u64);
+    let plugin = cx.get("requested_by").and_then(Value::as_str);
+    let (Some(limit), Some(plugin)) = (limit, plugin) else { return Ok(()) };
+    let took = days(app).await?.of_plugin(&today(), plugin).tokens();
+    match took >= limit {
+        false => Ok(()),
+        true => Err(Error::bad_state(format!(
+            "plugin \"{plugin}\" took {} tokens today, and limits.tokens_per_day of its package allows {}; it may go on tomorrow (UTC)",
+            grouped(took),
+            grouped(limit)
+        ))),
+    }
 }
 
 fn within(section: &Map, scope: &(&str, &str, &str), took: &Tally) -> Result<()> {

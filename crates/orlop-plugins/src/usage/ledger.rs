@@ -110,6 +110,12 @@ impl Days {
         self.days.get(day).map(|day| day.total).unwrap_or_default()
     }
 
+    /// What a plugin took by requests of its own.
+    pub(super) fn of_plugin(&self, day: &str, plugin: &str) -> Tally {
+        let day = self.days.get(day);
+        day.and_then(|day| day.plugins.get(plugin)).copied().unwrap_or_default()
+    }
+
     fn count(&mut self, day: &str, call: &Call) {
         let held = self.days.entry(day.to_owned()).or_default();
         held.total.add(&call.took);

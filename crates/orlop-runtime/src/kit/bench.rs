@@ -95,6 +95,11 @@ impl Bench {
         Ok(Self { launch, home: Folder(home), probe, schemas, seen })
     }
 
+    /// How its process is started.
+    pub(super) fn launch(&self) -> &Launch {
+        &self.launch
+    }
+
     pub(super) fn package(&self) -> &Package {
         &self.launch.package
     }

@@ -24,6 +24,8 @@ pub(super) struct RecordedCall {
 pub(super) struct Asked {
     pub(super) id: Value,
     pub(super) what: Value,
+    /// What came on the way to the answer.
+    pub(super) parts: Vec<Value>,
     /// `result` or `error`; nothing if the host did not answer in time.
     pub(super) answer: Option<(String, Value)>,
 }
@@ -110,6 +112,13 @@ pub(super) fn calls_of(lines: &[Line], package: &str) -> Vec<RecordedCall> {
                     call.cancelled = true;
                 }
             }
+            (Way::Plugin, Some("part")) => {
+                let asked = calls.iter_mut().filter(same).flat_map(|call| &mut call.asked);
+                let about = line["params"].get("request");
+                if let Some(asked) = asked.rev().find(|asked| Some(&asked.id) == about) {
+                    asked.parts.push(line["params"]["value"].clone());
+                }
+            }
             (Way::Plugin, None) => {
                 let asked = calls.iter_mut().filter(same).flat_map(|call| &mut call.asked);
                 let mut waiting = asked.filter(|asked| asked.answer.is_none());
@@ -127,7 +136,12 @@ pub(super) fn calls_of(lines: &[Line], package: &str) -> Vec<RecordedCall> {
                     (line.get("id"), about.and_then(|id| find(&mut calls, *process, id)))
                 {
                     let what = what_is_asked(line);
-                    call.asked.push(Asked { id: id.clone(), what, answer: None });
+                    call.asked.push(Asked {
+                        id: id.clone(),
+                        what,
+                        parts: Vec::new(),
+                        answer: None,
+                    });
                 }
             }
             (Way::Host, None) => {

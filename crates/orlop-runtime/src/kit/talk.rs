@@ -85,9 +85,14 @@ impl Talk {
                         unrecorded.push(what.clone());
                         ("error".to_owned(), not_recorded(&what))
                     });
+                    let parts = known.map(|asked| asked.parts.clone()).unwrap_or_default();
+                    for part in &parts {
+                        let params = json!({"request": id, "value": part});
+                        self.send(&json!({"jsonrpc": "2.0", "method": "part", "params": params}))?;
+                    }
                     self.send(&json!({"jsonrpc": "2.0", "id": id, kind: value}))?;
                     let id = known.map_or_else(|| id.clone(), |asked| asked.id.clone());
-                    now.asked.push(Asked { id, what, answer });
+                    now.asked.push(Asked { id, what, parts, answer });
                 }
                 (None, Some(id)) if id.as_u64() == Some(recorded.id) => {
                     now.outcome.end = Some(end_of(&line));

@@ -18,7 +18,7 @@ pub enum Language {
     TypeScript,
     /// JavaScript on Node 20 or later.
     JavaScript,
-    /// Rust, linked into a program of one's own.
+    /// Rust, as a program of its own.
     Rust,
 }
 
@@ -122,7 +122,11 @@ fn files(new: &New) -> (&'static str, Vec<(&'static str, String)>) {
             include_str!("../../templates/typescript/plugin.toml"),
             of_each_kind!(kind, "typescript", "ts"),
         ),
-        Language::Rust => return rust(kind),
+        Language::Rust => (
+            "src/main.rs",
+            include_str!("../../templates/rust/plugin.toml"),
+            of_each_kind!(kind, "rust", "rs"),
+        ),
     };
     // What a template may call is granted, and nothing else.
     let grants = match kind {
@@ -143,36 +147,13 @@ fn files(new: &New) -> (&'static str, Vec<(&'static str, String)>) {
         ));
         files.push((".gitignore", "node_modules\n".to_owned()));
     }
-    (main, files)
-}
-
-/// A program of one's own with the plugin in it.
-fn rust(kind: Kind) -> (&'static str, Vec<(&'static str, String)>) {
-    let text = of_each_kind!(kind, "rust", "rs");
-    let crates = include_str!("../../templates/rust/crate.toml");
-    let files = vec![
-        ("src/plugin.rs", text.to_owned()),
-        (
-            "src/main.rs",
-            include_str!("../../templates/rust/main.rs").replace("with_plugin", adding(kind)),
-        ),
-        ("Cargo.toml", crates.replace("ORLOP_VERSION", env!("CARGO_PKG_VERSION"))),
-        (".gitignore", "target\n".to_owned()),
-        ("README.md", include_str!("../../templates/rust/README.md").to_owned()),
-    ];
-    ("src/plugin.rs", files)
-}
-
-/// How a plugin of a kind is handed in.
-fn adding(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Provider => "provider(plugin, Vec::new())",
-        Kind::Extension => "extension(None, plugin)",
-        Kind::Feature => "feature(plugin)",
-        Kind::Tool | Kind::Any => "tool(plugin)",
-        Kind::Application => "application(plugin)",
-        Kind::Host => "host(plugin)",
+    if new.language == Language::Rust {
+        let crates = include_str!("../../templates/rust/crate.toml");
+        let crates = crates.replace("ORLOP_VERSION", env!("CARGO_PKG_VERSION"));
+        files.push(("Cargo.toml", crates));
+        files.push((".gitignore", "target\n".to_owned()));
     }
+    (main, files)
 }
 
 /// A name as a class: `word_count` is `WordCount`.

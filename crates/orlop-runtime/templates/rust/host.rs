@@ -1,30 +1,15 @@
-//! A host plugin: answers /hello itself.
+//! A host plugin: answers /hello itself, and tells the agent who asks.
+use orlop_plugin::{Plugin, Value, json, serve};
 
-use orlop_core::hooks::{Handled, InterceptInput, Interception};
-use orlop_core::{Answer, Context, HostPlugin, Manifest};
-
-pub struct MyPlugin;
-
-impl HostPlugin for MyPlugin {
-    fn manifest(&self) -> Manifest {
-        Manifest::host("my_plugin", "0.1.0")
-    }
-
-    fn intercept_chat_request<'a>(
-        &'a self,
-        input: &'a InterceptInput,
-        _: &'a Context,
-    ) -> Answer<'a, Option<Interception>> {
-        Answer::ok(answer(&input.text).map(|text| Handled::text(text).into()))
-    }
-}
-
-fn answer(text: &str) -> Option<&'static str> {
-    (text == "/hello").then_some("Hello from my_plugin!")
-}
-
-#[test]
-fn answers_hello() {
-    assert_eq!(answer("/hello"), Some("Hello from my_plugin!"));
-    assert_eq!(answer("good morning"), None);
+fn main() -> std::process::ExitCode {
+    let plugin = Plugin::host("my_plugin")
+        .on("intercept_chat_request", |args, _| match args["text"].as_str() {
+            Some("/hello") => Ok(json!({ "text": "Hello from my_plugin!" })),
+            _ => Ok(Value::Null),
+        })
+        .on("context_providers", |args, _| {
+            let user = args["request"]["user_id"].as_str().unwrap_or_default();
+            Ok(json!([format!("The user is {user}.")]))
+        });
+    serve([plugin])
 }

@@ -109,7 +109,13 @@ impl Chat {
     pub fn end(&mut self, _session: &str) -> Vec<Effect> {
         let messages = Vec::new();
         let session = SessionState::default();
-        self.event(event(EventKind::Final { messages, session, usage: None, model: None }))
+        self.event(event(EventKind::Final {
+            messages,
+            session,
+            usage: None,
+            model: None,
+            caller_calls: Vec::new(),
+        }))
     }
 
     pub fn ask_approval(&mut self, call: &str) {

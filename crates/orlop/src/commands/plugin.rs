@@ -4,6 +4,7 @@ mod begin;
 mod develop;
 mod explain;
 mod replay;
+mod source;
 mod test;
 
 pub(super) use develop::dev;
@@ -15,12 +16,10 @@ use crate::output;
 use crate::workplace::Workplace;
 use orlop_app::ui::plain_line;
 use orlop_core::{Error, Map};
-use orlop_runtime::{Description, Entry, Installed, Package, Runtime};
+use orlop_runtime::{Description, Entry, Installed, Package, Run, Runtime};
 use serde_json::json;
 use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use tokio::process::Command;
 
 pub(super) async fn run(workplace: Workplace, command: Plugin) -> Result<ExitCode, Failure> {
     match command {
@@ -43,11 +42,11 @@ pub(super) async fn run(workplace: Workplace, command: Plugin) -> Result<ExitCod
 async fn add(workplace: &Workplace, add: PluginAdd) -> Result<ExitCode, Failure> {
     let home = workplace.locations.home();
     let installed = Installed::read(home)?;
-    let (folder, is_copy) = bring(&add.source, home).await?;
+    let source::Brought { folder, is_copy } = source::bring(&add.source, home, &installed).await?;
     let package = match Package::read(&folder) {
         Ok(package) => package,
         Err(error) => {
-            discard(&folder, is_copy);
+            source::discard(&folder, is_copy, home);
             return Err(error.into());
         }
     };
@@ -61,13 +60,13 @@ async fn add(workplace: &Workplace, add: PluginAdd) -> Result<ExitCode, Failure>
         return Err(Error::conflict(text).into());
     }
     if !agreed(&name, &package, &installed, add.yes).await? {
-        discard(&folder, is_copy);
+        source::discard(&folder, is_copy, home);
         return Err(Failure::usage(format!("\"{name}\" was not added")));
     }
     let description = match held_by(workplace, &package) {
         Ok(description) => description,
         Err(error) => {
-            discard(&folder, is_copy);
+            source::discard(&folder, is_copy, home);
             return Err(error.into());
         }
     };
@@ -76,7 +75,12 @@ async fn add(workplace: &Workplace, add: PluginAdd) -> Result<ExitCode, Failure>
         installed.add(&name, Entry { path: folder, source: add.source, is_copy });
         Ok(())
     })?;
-    output::line(&format!("added {name}: {}", in_words(&description)))?;
+    if let Run::Bundle(bundle) = &package.run {
+        for problem in &bundle.problems {
+            output::tell(&plain_line(&format!("orlop: not used: {problem}")));
+        }
+    }
+    output::line(&format!("added {name}: {}", held_in_words(&package, &description)))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -133,7 +137,7 @@ fn remove(workplace: &Workplace, name: &str) -> Result<ExitCode, Failure> {
     let entry = Installed::change(workplace.locations.home(), |installed| {
         installed.remove(name).ok_or_else(|| unknown(name, installed))
     })?;
-    discard(&entry.path, entry.is_copy);
+    source::discard(&entry.path, entry.is_copy, workplace.locations.home());
     output::line(&format!("removed {name}"))?;
     Ok(ExitCode::SUCCESS)
 }
@@ -167,7 +171,8 @@ fn list(workplace: &Workplace, as_json: bool) -> Result<ExitCode, Failure> {
         .iter()
         .map(|(package, description)| {
             let folder = package.folder.display().to_string();
-            vec![package.name.clone(), package.version.clone(), in_words(description), folder]
+            let holds = held_in_words(package, description);
+            vec![package.name.clone(), package.version.clone(), holds, folder]
         })
         .collect();
     for left in &workplace.left_out {
@@ -226,89 +231,14 @@ fn list_in_order(workplace: &Workplace, as_json: bool) -> Result<ExitCode, Failu
     Ok(output::table(&["KIND", "NAME", "PRIORITY", "WISHES"], &rows)?)
 }
 
+fn held_in_words(package: &Package, description: &Description) -> String {
+    match &package.run {
+        Run::Bundle(bundle) => bundle.in_words(),
+        _ => in_words(description),
+    }
+}
+
 fn in_words(description: &Description) -> String {
     let each = description.plugins.iter().map(|plugin| format!("{} {}", plugin.kind, plugin.name));
     each.collect::<Vec<_>>().join(", ")
-}
-
-/// The folder of a source: a local one as it is, anything else as a copy of Orlop's own.
-async fn bring(source: &str, home: &Path) -> Result<(PathBuf, bool), Failure> {
-    let local = Path::new(source);
-    if local.exists() {
-        let path = local
-            .canonicalize()
-            .map_err(|error| Error::not_found(format!("{source} cannot be read: {error}")))?;
-        return Ok((path, false));
-    }
-    let name = source.trim_end_matches('/').rsplit(['/', ':']).next().unwrap_or(source);
-    let name: String = name
-        .trim_end_matches(".git")
-        .chars()
-        .map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' })
-        .collect();
-    let folder = home.join("plugins").join(&name);
-    if folder.exists() {
-        return Err(Error::conflict(format!(
-            "{} is there already; `orlop plugin remove {name}` first",
-            folder.display()
-        ))
-        .into());
-    }
-    let parent = home.join("plugins");
-    std::fs::create_dir_all(&parent)?;
-    if let Some(package) = source.strip_prefix("npm:") {
-        let inside = folder.join("node_modules").join(
-            package
-                .rsplit_once('@')
-                .filter(|(name, _)| !name.is_empty())
-                .map_or(package, |(name, _)| name),
-        );
-        let mut command = Command::new("npm");
-        command
-            .args(["install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix"])
-            .arg(&folder)
-            .arg(package);
-        fetched(command, &folder).await?;
-        return Ok((inside, true));
-    }
-    if let Some(package) = source.strip_prefix("pip:") {
-        let mut command = Command::new("python3");
-        command.args(["-m", "pip", "install", "--quiet", "--target"]).arg(&folder).arg(package);
-        fetched(command, &folder).await?;
-        return Ok((folder, true));
-    }
-    let is_git = source.contains("://") || source.starts_with("git@") || source.ends_with(".git");
-    if !is_git {
-        return Err(Error::not_found(format!(
-            "{source} is no folder and no file; a git URL, npm:NAME or pip:NAME will do, too"
-        ))
-        .into());
-    }
-    let mut command = Command::new("git");
-    command.args(["clone", "--depth", "1", "--quiet", "--", source]).arg(&folder);
-    command.env("GIT_TERMINAL_PROMPT", "0");
-    fetched(command, &folder).await?;
-    Ok((folder, true))
-}
-
-async fn fetched(mut command: Command, folder: &Path) -> Result<(), Failure> {
-    let program = command.as_std().get_program().to_string_lossy().into_owned();
-    output::tell(&format!("fetching with {program} ..."));
-    let done = command.stdin(std::process::Stdio::null()).output().await.map_err(|error| {
-        Error::unavailable(format!("{program} cannot be started: {error}; install it first"))
-    })?;
-    if done.status.success() {
-        return Ok(());
-    }
-    let _ = std::fs::remove_dir_all(folder);
-    let said = String::from_utf8_lossy(&done.stderr);
-    let said = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("no reason given");
-    Err(Error::unavailable(format!("{program} failed: {}", plain_line(said))).into())
-}
-
-/// Removes a copy; what belongs to the user stays.
-fn discard(folder: &Path, is_copy: bool) {
-    if is_copy {
-        let _ = std::fs::remove_dir_all(folder);
-    }
 }

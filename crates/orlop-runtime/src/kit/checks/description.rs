@@ -7,6 +7,7 @@ use crate::kit::bench::Bench;
 use crate::kit::report::{Finding, Report, Verdict, short};
 use crate::package::Package;
 use orlop_core::hooks::{HOOKS, HookSpec, Kind};
+use orlop_core::types::action::has_type;
 use orlop_core::types::nearest::{hint, nearest};
 use orlop_core::{Map, Value};
 
@@ -174,18 +175,6 @@ fn settings(schema: &Map) -> Verdict {
         }
     }
     Verdict::Ok
-}
-
-fn has_type(value: &Value, kind: &str) -> bool {
-    match kind {
-        "string" => value.is_string(),
-        "integer" => value.is_i64() || value.is_u64(),
-        "number" => value.is_number(),
-        "boolean" => value.is_boolean(),
-        "array" => value.is_array(),
-        "object" => value.is_object(),
-        _ => true,
-    }
 }
 
 #[cfg(test)]

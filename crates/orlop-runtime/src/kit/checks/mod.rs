@@ -5,6 +5,7 @@ pub(super) mod description;
 pub(super) mod ends;
 pub(super) mod faults;
 pub(super) mod provider;
+pub(super) mod sabotage;
 pub(super) mod stability;
 pub(super) mod surfaces;
 

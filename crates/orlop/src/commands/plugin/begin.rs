@@ -35,9 +35,7 @@ pub(super) fn run(new: PluginNew) -> Result<ExitCode, Failure> {
             )
         }
         PluginLanguage::Rust => {
-            format!(
-                "  cd {name}\n  cargo test\n  cargo run -- run \"hello\"    # orlop with the plugin in it"
-            )
+            format!("  cargo build --manifest-path {name}/Cargo.toml\n  orlop plugin test {name}")
         }
     };
     output::line(&format!("go on with:\n{next}"))?;

@@ -6,18 +6,17 @@ use crate::exit::{FAILED, Failure};
 use crate::output;
 use crate::workplace::Workplace;
 use orlop_runtime::kit::{self, TestOptions};
-use orlop_runtime::{Installed, Package};
+use orlop_runtime::{Installed, Package, Run};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 pub(super) async fn run(workplace: &Workplace, options: PluginTest) -> Result<ExitCode, Failure> {
     let path = place_of(workplace, &options.path)?;
-    if path.join("Cargo.toml").is_file() && !path.join(orlop_runtime::MANIFEST).is_file() {
-        let text =
-            "this is a crate: a plugin in Rust is a part of its program; `cargo test` tests it";
+    let package = Package::read(&path)?;
+    if let Run::Bundle(bundle) = &package.run {
+        let text = format!("it has no program of its own to test; it brings {}", bundle.in_words());
         return Err(Failure::usage(text));
     }
-    let package = Package::read(&path)?;
     let env = workplace.config.env();
     let report = kit::test(package, env, TestOptions { update: options.update }).await?;
     match options.json {

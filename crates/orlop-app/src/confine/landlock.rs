@@ -3,8 +3,8 @@
 //! Landlock knows permissions only, each for everything below a folder. Where something hidden
 //! lies below, its neighbours are permitted one by one, on every step of the way to it.
 
-use super::policy::{DEVICES, Policy};
-use super::{Support, network};
+use super::places::DEVICES;
+use super::{Network, Reach, Support, network};
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, LandlockStatus, PathBeneath, RestrictionStatus,
     Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, Scope,
@@ -20,21 +20,13 @@ use std::path::{Path, PathBuf};
 const KNOWN: ABI = ABI::V6;
 
 /// Restricts the calling thread, and whatever it starts, for good.
-pub(super) fn enforce(policy: &Policy) -> Result<()> {
-    restrict(policy).map_err(|error| {
-        Error::unavailable(format!(
-            "the sandbox cannot be made: {error}; to work without it set sandbox.enabled = false"
-        ))
-    })?;
-    drop_privileges().map_err(|error| {
-        Error::unavailable(format!(
-            "the privileges of root cannot be dropped: {error}; to work without the sandbox set sandbox.enabled = false"
-        ))
-    })?;
-    if !policy.network {
-        network::take_away()?;
-    }
-    Ok(())
+pub(super) fn enforce(reach: &Reach) -> Result<()> {
+    let failed = |what: &str, error: &dyn std::fmt::Display| {
+        Error::unavailable(format!("the sandbox cannot be made: {what}: {error}"))
+    };
+    restrict(reach).map_err(|error| failed("files cannot be protected", &error))?;
+    drop_privileges().map_err(|error| failed("root keeps its privileges", &error))?;
+    network::restrict(reach.network)
 }
 
 /// What root keeps: the privileges over files and users that programs expect. With others, such as
@@ -73,21 +65,21 @@ pub(super) fn support() -> Support {
     Support { landlock, network: network::IS_POSSIBLE }
 }
 
-fn restrict(policy: &Policy) -> std::result::Result<(), RulesetError> {
+fn restrict(reach: &Reach) -> std::result::Result<(), RulesetError> {
     let mut rules = Ruleset::default().handle_access(AccessFs::from_all(KNOWN))?;
-    if !policy.network {
+    if reach.network != Network::Open {
         rules = rules.handle_access(AccessNet::from_all(KNOWN))?;
     }
     let rules = rules.scope(Scope::from_all(KNOWN))?.create()?;
-    let mut grants = Grants { rules, policy };
+    let mut grants = Grants { rules, reach };
     let read = AccessFs::from_read(KNOWN);
     // Nodes of devices would lead around every permission.
     let write = AccessFs::from_all(KNOWN)
         & !(AccessFs::MakeBlock | AccessFs::MakeChar | AccessFs::IoctlDev);
-    for folder in &policy.read {
+    for folder in &reach.read {
         grants.root(folder, read)?;
     }
-    for folder in &policy.write {
+    for folder in &reach.write {
         grants.root(folder, write)?;
     }
     for device in DEVICES {
@@ -102,7 +94,7 @@ fn restrict(policy: &Policy) -> std::result::Result<(), RulesetError> {
 /// A set of permissions under construction.
 struct Grants<'a> {
     rules: RulesetCreated,
-    policy: &'a Policy,
+    reach: &'a Reach,
 }
 
 impl Grants<'_> {
@@ -126,7 +118,7 @@ impl Grants<'_> {
         path: PathBuf,
         access: BitFlags<AccessFs>,
     ) -> std::result::Result<(), RulesetError> {
-        if !self.policy.hides_below(&path) {
+        if !self.reach.hides_below(&path) {
             return self.permit(&opened, access);
         }
         // Names may be seen; without them nobody finds their way around.
@@ -140,7 +132,7 @@ impl Grants<'_> {
                 continue;
             }
             let path = path.join(std::ffi::OsStr::from_bytes(name.to_bytes()));
-            if self.policy.hidden.contains(&path) {
+            if self.reach.hidden.contains(&path) {
                 continue;
             }
             let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;

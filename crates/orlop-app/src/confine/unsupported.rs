@@ -1,10 +1,9 @@
 //! Systems without Landlock: nothing is enforced, and that is said.
 
-use super::Support;
-use super::policy::Policy;
+use super::{Reach, Support};
 use orlop_core::Result;
 
-pub(super) fn enforce(_: &Policy) -> Result<()> {
+pub(super) fn enforce(_: &Reach) -> Result<()> {
     Ok(())
 }
 
