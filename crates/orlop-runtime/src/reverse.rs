@@ -79,6 +79,7 @@ async fn stream(
         context,
         preface: Vec::new(),
         without_tools: false,
+        caller_tools: Vec::new(),
     };
     let config = Config::new(args.map("config")?);
     let mut events = core.send_request_stream(&session, &config, options);

@@ -165,7 +165,7 @@ async fn signals_are_taken_once_and_in_order(place: &Place) {
 async fn a_trace_grows_with_its_turn(place: &Place) {
     let store = place.open();
     let lease = lease(&*store, &ana(), "s").await;
-    assert_eq!(store.trace(&ana(), "r").await.unwrap(), Vec::new());
+    assert!(store.trace(&ana(), "r").await.unwrap().is_empty());
     let step =
         |number: usize| json!({"hook": number, "z": 1, "a": 2}).as_object().cloned().unwrap();
     for numbers in [0..40, 40..41, 41..41, 41..43] {
