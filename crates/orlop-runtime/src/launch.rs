@@ -74,6 +74,11 @@ impl Launch {
         Self { package, home: home.to_owned(), vars, config, work, data }
     }
 
+    /// Makes the folder that the package keeps its data in.
+    pub(crate) fn make_data_folder(&self) -> Result<()> {
+        make(&self.data)
+    }
+
     /// What commands beside the process get: its variables and its folders.
     pub(crate) fn surroundings(&self) -> (&Vars, &Path, &Path) {
         (&self.vars, &self.work, &self.data)
@@ -91,10 +96,7 @@ impl Launch {
         // no other.
         let compiled = self.home.join("cache").join("python").join(&self.package.name);
         for folder in [&temp, &compiled] {
-            std::fs::create_dir_all(folder).map_err(|error| {
-                let folder = folder.display();
-                Error::unavailable(format!("the folder {folder} cannot be made: {error}"))
-            })?;
+            make(folder)?;
         }
         let mut vars = self.vars.clone();
         vars.insert("TMPDIR".to_owned(), temp.display().to_string());
@@ -212,6 +214,13 @@ fn start_within(
         })?;
         let lost = || Error::internal("the start of a plugin ended with a panic");
         thread.join().unwrap_or_else(|_| Err(lost()))
+    })
+}
+
+fn make(folder: &Path) -> Result<()> {
+    std::fs::create_dir_all(folder).map_err(|error| {
+        let folder = folder.display();
+        Error::unavailable(format!("the folder {folder} cannot be made: {error}"))
     })
 }
 

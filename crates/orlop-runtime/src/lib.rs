@@ -157,7 +157,10 @@ impl Runtime {
         let process =
             Process::new(Launch::new(package, &self.env, &self.home, settings), self.tap.clone());
         let description = match (known, &process.package().run) {
-            (_, Run::Bundle(bundle)) => bundle.description(process.package()),
+            (_, Run::Bundle(bundle)) => {
+                process.launch().make_data_folder()?;
+                bundle.description(process.package())
+            }
             (Some(description), _) => description,
             (None, _) => {
                 let (_, description) = process.start()?;

@@ -175,11 +175,10 @@ async fn a_folder_of_the_agent_plugins_format_brings_skills_and_servers() {
 fn a_folder_that_is_none_says_why() {
     let stage = Stage::default();
     for (manifest, told) in [
-        (r#"{"name": "Big"}"#, "lower-case letters"),
-        (
-            r#"{"$schema": "https://agent-plugins.org/schemas/9.0.0/plugin.schema.json", "name": "x"}"#,
-            "not known",
-        ),
+        (r#"{"name": "x"}"#, "$schema has to be"),
+        (&*MANIFEST.replace("1.0.0/plugin", "9.0.0/plugin"), "$schema has to be"),
+        (&*MANIFEST.replace("harbour.tools", "Harbour"), "lower-case letters"),
+        (&*MANIFEST.replace("harbour.tools", "a--b"), "lower-case letters"),
         (MANIFEST, "neither skills nor MCP servers nor hooks"),
         ("{", "no JSON"),
     ] {

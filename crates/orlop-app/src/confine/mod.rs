@@ -42,7 +42,7 @@ pub enum Network {
     Open,
     /// Those between processes of this machine that have a path.
     Local,
-    /// None. Pairs of connected sockets, which lead nowhere else, are no exception worth refusing.
+    /// None but pairs that are connected to each other, which lead nowhere else.
     Closed,
 }
 

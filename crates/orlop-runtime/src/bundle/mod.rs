@@ -123,14 +123,16 @@ impl Bundle {
         let wrong = |what: &str| Error::bad_argument(format!("{}: {what}", file.display()));
         let manifest: Value = serde_json::from_str(&read(&file)?)
             .map_err(|error| wrong(&format!("it is no JSON: {error}")))?;
-        let schema = manifest["$schema"].as_str();
-        if schema.is_some_and(|schema| schema != SCHEMA) {
-            return Err(wrong("it is of a version of the format that is not known; 1.0.0 is"));
+        if manifest["$schema"] != SCHEMA {
+            let text =
+                format!("$schema has to be {SCHEMA}, the version of the format that is known");
+            return Err(wrong(&text));
         }
         let name = manifest["name"].as_str().unwrap_or_default();
-        let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '.');
-        if name.is_empty() || name.len() > 64 || !name.chars().all(fits) {
-            return Err(wrong("name must have 1 to 64 lower-case letters, digits, - and ."));
+        if !is_name(name) {
+            return Err(wrong(
+                "name must have 1 to 64 lower-case letters and digits, and - or . between them",
+            ));
         }
         let skills = folder.join("skills");
         if skills.is_dir() {
@@ -167,6 +169,14 @@ impl Bundle {
             .map(|hook| format!("run {}: {}", hook.event.in_words(), hook.command));
         Grants { commands: servers.chain(hooks).collect(), ..Grants::default() }
     }
+}
+
+/// Words of letters and digits with one `-` or `.` between them.
+fn is_name(name: &str) -> bool {
+    let is_word = |word: &str| {
+        !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit())
+    };
+    name.len() <= 64 && name.split(['-', '.']).all(is_word)
 }
 
 fn hooks_file(folder: &Path) -> Option<PathBuf> {
