@@ -26,7 +26,7 @@ pub(super) struct CreateChatCompletion {
 pub(super) async fn create(caller: Caller, Json(body): Json<CreateChatCompletion>) -> Answer {
     let CreateChatCompletion { model, messages: given, tools, stream, fields } = body;
     possible(&fields)?;
-    let app = caller.host.app().clone();
+    let app = caller.app();
     let config = turns::agent(&app, &model)?;
     let mut overrides = overrides(&fields);
     if let Some(choice) = fields.get("tool_choice").map(tool_choice).transpose()?.flatten() {
@@ -46,19 +46,19 @@ pub(super) async fn create(caller: Caller, Json(body): Json<CreateChatCompletion
         overrides,
         stream,
         persist: Some(false),
-        ..turns::chat(&caller, messages(given)?)
+        ..caller.request_with(messages(given)?)
     };
-    let id = format!("chatcmpl-{}", caller.request);
+    let id = format!("chatcmpl-{}", caller.request());
     let head = Head { id, created: seconds_now(), model };
-    let chat = caller.host.chat(request).await?;
-    let abandoned = Abandoned::unless_stored(&app, &chat.request_id, false);
+    let events = caller.chat(request).await?;
+    let abandoned = Abandoned::unless_stored(&app, caller.request(), false);
     if stream {
         let options = fields.get("stream_options");
         let with_usage = options.and_then(|it| it.get("include_usage")?.as_bool()).unwrap_or(false);
         let chunks = Chunks::new(head, with_usage, hold);
-        return Ok(event_stream(chat.into_events(), chunks, abandoned));
+        return event_stream(&caller, events, chunks, abandoned);
     }
-    let done = finish(chat.into_events()).await;
+    let done = finish(events).await;
     abandoned.forget();
     let done = done?;
     let completion = completion(&head, &done.messages, done.usage.as_ref(), &done.calls);

@@ -34,10 +34,6 @@ pub(super) struct Chunks {
     /// Whether what comes next belongs to another answer than what was sent.
     is_next_answer: bool,
     began: bool,
-    /// The number of the last event, if it was a fragment.
-    last: Option<u64>,
-    /// Whether fragments were missing.
-    has_gap: bool,
 }
 
 #[derive(Default)]
@@ -88,8 +84,6 @@ impl Chunks {
             sent: String::new(),
             is_next_answer: false,
             began: false,
-            last: None,
-            has_gap: false,
         }
     }
 
@@ -100,9 +94,6 @@ impl Chunks {
             let delta = Delta { role: Some("assistant"), content: Some(""), ..Delta::default() };
             self.push(delta, None, out);
         }
-        let is_fragment = matches!(event.kind, EventKind::Partial { .. });
-        self.has_gap |= is_fragment && self.last.is_some_and(|last| last + 1 != event.seq);
-        self.last = is_fragment.then_some(event.seq);
         match &event.kind {
             EventKind::Partial { message } if self.hold => {
                 self.held.reasoning.push_str(&message.reasoning);
@@ -158,12 +149,6 @@ impl Chunks {
             // A model that does not stream, or a host plugin that answered.
             Some(rest) => {
                 self.push(Delta { content: Some(rest), ..Delta::default() }, None, out);
-            }
-            None if self.has_gap && misses_a_part(&self.sent, &whole) => {
-                let slow = Error::unavailable(
-                    "fragments of the answer were dropped because they were not read in time; ask again",
-                );
-                return fail(slow, out);
             }
             // A plugin changed the text at the end. What was said cannot be taken back.
             None => {}
@@ -273,10 +258,4 @@ fn joined<'a>(messages: &'a [Message], part: impl Fn(&'a Message) -> Option<&'a 
     let said = messages.iter().filter(|message| message.role() == Role::Assistant);
     let said: Vec<&str> = said.filter_map(part).filter(|text| !text.is_empty()).collect();
     said.join(BETWEEN)
-}
-
-/// Whether `sent` is `whole` without a part in its middle.
-fn misses_a_part(sent: &str, whole: &str) -> bool {
-    let same = sent.bytes().zip(whole.bytes()).take_while(|(a, b)| a == b).count();
-    sent.len() < whole.len() && whole.as_bytes().ends_with(&sent.as_bytes()[same..])
 }

@@ -82,7 +82,8 @@ async fn append(app: &Application, session: &str, messages: Vec<Message>) -> Ans
     Ok(())
 }
 
-async fn retrieve(Reader(app): Reader, Path(id): Path<String>) -> Answer<axum::Json<Value>> {
+async fn retrieve(Reader(caller): Reader, Path(id): Path<String>) -> Answer<axum::Json<Value>> {
+    let app = caller.app();
     shown(&app, &session_of(&app, &id).await?).await
 }
 
@@ -163,10 +164,11 @@ impl Page {
 }
 
 async fn list(
-    Reader(app): Reader,
+    Reader(caller): Reader,
     Path(id): Path<String>,
     page: Result<Query<Page>, axum::extract::rejection::QueryRejection>,
 ) -> Answer<axum::Json<Value>> {
+    let app = caller.app();
     let Query(page) = page.map_err(|error| Failure::bad("limit", error.body_text()))?;
     let head = session_of(&app, &id).await?;
     let (count, limit) = (head.message_count, page.limit());
@@ -207,9 +209,10 @@ async fn add(
 }
 
 async fn item(
-    Reader(app): Reader,
+    Reader(caller): Reader,
     Path((id, item)): Path<(String, String)>,
 ) -> Answer<axum::Json<Value>> {
+    let app = caller.app();
     let head = session_of(&app, &id).await?;
     let place = place_of(&head, &item)?;
     let found = items(&app, &head, place..place + 1).await?;

@@ -40,6 +40,11 @@ impl Failure {
         self.problem.status()
     }
 
+    /// Whether somebody else is at it.
+    pub(super) fn is_conflict(&self) -> bool {
+        self.problem.error_type() == ErrorClass::Conflict.as_str()
+    }
+
     /// The error object.
     pub(super) fn body(&self) -> Value {
         json!({

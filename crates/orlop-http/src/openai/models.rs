@@ -7,12 +7,14 @@ use axum::extract::Path;
 use orlop_core::Value;
 use serde_json::json;
 
-pub(super) async fn list(Reader(app): Reader) -> Answer<Json<Value>> {
+pub(super) async fn list(Reader(caller): Reader) -> Answer<Json<Value>> {
+    let app = caller.app();
     let models: Vec<Value> = app.config().agents().into_iter().map(model).collect();
     Ok(Json(json!({ "object": "list", "data": models })))
 }
 
-pub(super) async fn get(Reader(app): Reader, Path(id): Path<String>) -> Answer<Json<Value>> {
+pub(super) async fn get(Reader(caller): Reader, Path(id): Path<String>) -> Answer<Json<Value>> {
+    let app = caller.app();
     if !app.config().agents().contains(&id.as_str()) {
         // Says which there are.
         agent(&app, &id)?;

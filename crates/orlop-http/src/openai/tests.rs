@@ -162,16 +162,6 @@ fn a_failure_is_a_line_that_clients_raise() {
 }
 
 #[test]
-fn fragments_that_were_dropped_are_told_of() {
-    let mut kinds = events(&[started(), text("Wait."), text("waves."), ended(json!([]))]);
-    kinds[2].seq = 9_000;
-    let mut chunks = Chunks::new(head(), false, false);
-    let mut lines = Vec::new();
-    kinds.iter().for_each(|event| chunks.on(event, &mut lines));
-    assert!(lines.last().unwrap().contains("not read in time"), "{lines:?}");
-}
-
-#[test]
 fn a_whole_completion_has_every_field() {
     let all = events(&[ended(caller_calls())]);
     let EventKind::Final { messages, usage, caller_calls, .. } = &all[0].kind else { panic!() };

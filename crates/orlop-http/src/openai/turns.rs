@@ -1,19 +1,21 @@
 //! From a client's request to a turn, and from its events to an answer.
 
 use super::error::{Answer, Failure};
+use crate::extract::body_of;
 use crate::identity::{Identity, Right};
-use crate::problem::Problem;
+use crate::limits::Slot;
 use crate::request_id::RequestId;
 use crate::server::Server;
-use axum::body::{Body, Bytes};
+use axum::body::Body;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::IntoResponse;
+use futures::future::BoxFuture;
 use futures::stream::{BoxStream, StreamExt};
-use orlop_app::{Application, Approval, ChatRequest, Host, error_of};
+use orlop_app::{Application, Approval, ChatRequest, error_of};
 use orlop_core::types::app_event::{CallerCall, Event, EventKind};
-use orlop_core::{CallContext, Config, Error, ErrorClass, Map, Message, Role, TriggerSource};
+use orlop_core::{CallContext, Config, Error, ErrorClass, Map, Message, Role};
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,20 +24,77 @@ use std::time::Duration;
 /// connection.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
+/// The events of a request.
+pub(super) type Events = BoxStream<'static, Arc<Event>>;
+
 /// How many events that are there already go out in one piece.
 const AT_ONCE: usize = 64;
 
-/// Who asks: somebody who may send requests.
+/// Somebody who may send requests.
 pub(super) struct Caller {
-    pub(super) host: Host,
-    pub(super) request: String,
-    pub(super) headers: Map,
+    server: Server,
+    identity: Identity,
+    request_id: RequestId,
+    headers: Map,
 }
 
+/// Somebody who may look at what there is.
+pub(super) struct Reader(pub(super) Caller);
+
 impl Caller {
-    /// The application behind the door.
+    async fn with(right: Right, parts: &mut Parts, server: &Server) -> Answer<Self> {
+        let identity = Identity::from_request_parts(parts, server).await?;
+        identity.need(right)?;
+        let request_id = RequestId::from_request_parts(parts, server).await?;
+        let headers = told_headers(&parts.headers);
+        Ok(Self { server: server.clone(), identity, request_id, headers })
+    }
+
+    /// The id of the HTTP request, and of the turn that it begins.
+    pub(super) fn request(&self) -> &str {
+        self.request_id.as_str()
+    }
+
+    /// The application; its hooks are told where the call comes from.
     pub(super) fn app(&self) -> Application {
-        self.host.app().clone()
+        self.server.host(&self.identity).app().called_with(self.context())
+    }
+
+    fn context(&self) -> CallContext {
+        self.server.context(&self.identity, &self.request_id)
+    }
+
+    /// A request with these messages. The last one is what the user says now, if it is the user's.
+    pub(super) fn request_with(&self, mut messages: Vec<Message>) -> ChatRequest {
+        let now = match messages.last().map(Message::role) {
+            Some(Role::User) => messages.pop(),
+            _ => None,
+        };
+        let now = now.as_ref();
+        ChatRequest {
+            content: now.map(|message| message.content().clone()).unwrap_or_default(),
+            multipart_content: now.map(|it| it.multipart_content().to_vec()).unwrap_or_default(),
+            history: messages,
+            request_id: Some(self.request().to_owned()),
+            headers: self.headers.clone(),
+            // Nobody who uses this API can be asked.
+            approval: Approval::Deny,
+            context: self.context(),
+            ..ChatRequest::default()
+        }
+    }
+
+    /// Begins a turn, if there is room for one.
+    pub(super) async fn chat(&self, request: ChatRequest) -> Answer<Events> {
+        let slot = self.server.take_turn(&self.identity)?;
+        let request = ChatRequest { closely: request.stream, ..request };
+        let chat = self.server.host(&self.identity).chat(request).await?;
+        let (events, ended) = chat.into_parts();
+        tokio::spawn(async move {
+            let _ = ended.await;
+            drop(slot);
+        });
+        Ok(events)
     }
 }
 
@@ -43,24 +102,15 @@ impl FromRequestParts<Server> for Caller {
     type Rejection = Failure;
 
     async fn from_request_parts(parts: &mut Parts, server: &Server) -> Answer<Self> {
-        let identity = Identity::from_request_parts(parts, server).await?;
-        identity.need(Right::Chat)?;
-        let request = RequestId::from_request_parts(parts, server).await?.as_str().to_owned();
-        let headers = told_headers(&parts.headers);
-        Ok(Self { host: server.host(&identity), request, headers })
+        Self::with(Right::Chat, parts, server).await
     }
 }
-
-/// Somebody who may look at what there is.
-pub(super) struct Reader(pub(super) Application);
 
 impl FromRequestParts<Server> for Reader {
     type Rejection = Failure;
 
     async fn from_request_parts(parts: &mut Parts, server: &Server) -> Answer<Self> {
-        let identity = Identity::from_request_parts(parts, server).await?;
-        identity.need(Right::Read)?;
-        Ok(Self(server.host(&identity).app().clone()))
+        Caller::with(Right::Read, parts, server).await.map(Self)
     }
 }
 
@@ -71,13 +121,7 @@ impl<T: DeserializeOwned> FromRequest<Server> for Json<T> {
     type Rejection = Failure;
 
     async fn from_request(request: Request, server: &Server) -> Answer<Self> {
-        let bytes = Bytes::from_request(request, server).await.map_err(|rejected| {
-            let message = format!("the body could not be read: {rejected}");
-            match rejected.into_response().status() {
-                StatusCode::PAYLOAD_TOO_LARGE => Failure::from(Problem::too_large(message)),
-                _ => Failure::from(Error::bad_argument(message)),
-            }
-        })?;
+        let bytes = body_of(request, server).await?;
         serde_json::from_slice(&bytes).map(Self).map_err(|error| {
             Error::bad_argument(format!("the body is not what this route takes: {error}")).into()
         })
@@ -108,26 +152,6 @@ pub(super) fn is_judged(config: &Config, overrides: &Map) -> bool {
     config.get("output_schema").is_some() || overrides.contains_key("output_schema")
 }
 
-/// A request with these messages. The last one is what the user says now, if it is the user's.
-pub(super) fn chat(caller: &Caller, mut messages: Vec<Message>) -> ChatRequest {
-    let now = match messages.last().map(Message::role) {
-        Some(Role::User) => messages.pop(),
-        _ => None,
-    };
-    let now = now.as_ref();
-    ChatRequest {
-        content: now.map(|message| message.content().clone()).unwrap_or_default(),
-        multipart_content: now.map(|it| it.multipart_content().to_vec()).unwrap_or_default(),
-        history: messages,
-        request_id: Some(caller.request.clone()),
-        headers: caller.headers.clone(),
-        // Nobody who uses this API can be asked.
-        approval: Approval::Deny,
-        context: CallContext::new("server").from_source(TriggerSource::Server),
-        ..ChatRequest::default()
-    }
-}
-
 /// What a request came to.
 pub(super) struct Done {
     pub(super) messages: Vec<Message>,
@@ -136,7 +160,7 @@ pub(super) struct Done {
 }
 
 /// Waits for the end of a request. A failure is an error.
-pub(super) async fn finish(mut events: BoxStream<'static, Arc<Event>>) -> Answer<Done> {
+pub(super) async fn finish(mut events: Events) -> Answer<Done> {
     while let Some(event) = events.next().await {
         match &event.kind {
             EventKind::Final { messages, usage, caller_calls, .. } => {
@@ -198,12 +222,19 @@ pub(super) trait Translate: Send + 'static {
 /// Server-sent events: what is made of each event of a request, and a comment now and then. The
 /// request goes on at its own pace, however slowly they are read.
 pub(super) fn event_stream(
-    events: BoxStream<'static, Arc<Event>>,
+    caller: &Caller,
+    events: Events,
     translate: impl Translate,
     abandoned: Abandoned,
-) -> Response {
-    let events = events.ready_chunks(AT_ONCE).boxed();
-    let pieces = Pieces { events, translate, abandoned: Some(abandoned), over: false };
+) -> Answer {
+    let pieces = Pieces {
+        events: events.ready_chunks(AT_ONCE).boxed(),
+        closing: caller.server.closing(),
+        translate,
+        abandoned: Some(abandoned),
+        over: false,
+        _slot: caller.server.take_stream(&caller.identity)?,
+    };
     let pieces = futures::stream::unfold(pieces, |mut pieces| async move {
         let text = pieces.next().await?;
         Some((Ok::<_, std::convert::Infallible>(text), pieces))
@@ -213,14 +244,17 @@ pub(super) fn event_stream(
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-    response
+    Ok(response)
 }
 
 struct Pieces<T> {
     events: BoxStream<'static, Vec<Arc<Event>>>,
+    /// Is done when the server ends.
+    closing: BoxFuture<'static, ()>,
     translate: T,
     abandoned: Option<Abandoned>,
     over: bool,
+    _slot: Slot,
 }
 
 impl<T: Translate> Pieces<T> {
@@ -228,17 +262,22 @@ impl<T: Translate> Pieces<T> {
         let mut text = String::new();
         while text.is_empty() && !self.over {
             tokio::select! {
+                biased;
                 batch = self.events.next() => match batch {
                     Some(batch) => self.write(&batch, &mut text),
-                    None => {
-                        self.over = true;
-                        self.translate.cut(&mut text);
-                    }
+                    // The client fell far behind.
+                    None => self.cut(&mut text),
                 },
+                () = &mut self.closing => self.cut(&mut text),
                 () = tokio::time::sleep(HEARTBEAT) => text.push_str(": still here\n\n"),
             }
         }
         (!text.is_empty()).then_some(text)
+    }
+
+    fn cut(&mut self, text: &mut String) {
+        self.over = true;
+        self.translate.cut(text);
     }
 
     fn write(&mut self, batch: &[Arc<Event>], text: &mut String) {

@@ -6,10 +6,10 @@ use super::stored::{self, CONTEXT, Stored};
 use super::{input, resource::Resource};
 use crate::openai::conversations::session_of;
 use crate::openai::error::{Answer, Failure};
-use crate::openai::turns::{self, Caller, seconds_now};
+use crate::openai::turns::{self, Caller, Events, seconds_now};
 use orlop_app::store::Head;
-use orlop_app::{Application, Chat, ChatRequest, Wait};
-use orlop_core::{Error, ErrorClass, Map, Message, Value};
+use orlop_app::{Application, ChatRequest, Wait};
+use orlop_core::{Error, Map, Message, Value};
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ const AFTERMATH: Duration = Duration::from_secs(5);
 
 /// A response under way.
 pub(super) struct Begun {
-    pub(super) chat: Chat,
+    pub(super) events: Events,
     pub(super) response: Resource,
     /// Whether answers wait until they are accepted.
     pub(super) hold: bool,
@@ -36,7 +36,7 @@ struct Place {
 }
 
 pub(super) async fn begin(caller: &Caller, wanted: &mut Wanted) -> Answer<Begun> {
-    let app = caller.host.app();
+    let app = &caller.app();
     let previous = match wanted.previous.as_deref() {
         Some(id) => Some(stored::find(app, id, Some("previous_response_id")).await?),
         None => None,
@@ -54,8 +54,8 @@ pub(super) async fn begin(caller: &Caller, wanted: &mut Wanted) -> Answer<Begun>
     let config = turns::agent(app, &model)?;
     let items = followed(app, std::mem::take(&mut wanted.items)).await?;
     let messages = input::messages(items)?;
-    let response = wanted.response(&caller.request, seconds_now(), &model);
-    let again = app.store().turn(app.scope(), &caller.request).await?;
+    let response = wanted.response(caller.request(), seconds_now(), &model);
+    let again = app.store().turn(app.scope(), caller.request()).await?;
     let place = match (again, &previous, conversation) {
         // A retry joins what was begun.
         (Some(begun), _, _) => Place { session: Some(begun.session), ..Place::default() },
@@ -64,16 +64,16 @@ pub(super) async fn begin(caller: &Caller, wanted: &mut Wanted) -> Answer<Begun>
         (None, None, None) => Place::default(),
     };
     let request = |place: &Place| asked(caller, wanted, &response, &model, place, &messages);
-    let began = caller.host.chat(request(&place)).await;
-    let chat = match (began, &previous) {
+    let began = caller.chat(request(&place)).await;
+    let events = match (began, &previous) {
         // Somebody else goes on with the conversation just now: each has its own from here.
-        (Err(error), Some(previous)) if error.class() == ErrorClass::Conflict => {
+        (Err(failure), Some(previous)) if failure.is_conflict() => {
             let place = carried(app, previous).await?;
-            caller.host.chat(request(&place)).await?
+            caller.chat(request(&place)).await?
         }
         (began, _) => began?,
     };
-    Ok(Begun { chat, response, hold: turns::is_judged(&config, &wanted.overrides) })
+    Ok(Begun { events, response, hold: turns::is_judged(&config, &wanted.overrides) })
 }
 
 fn asked(
@@ -85,7 +85,7 @@ fn asked(
     messages: &[Message],
 ) -> ChatRequest {
     let all = place.carried.iter().chain(messages).cloned().collect();
-    let request = turns::chat(caller, all);
+    let request = caller.request_with(all);
     let mut kept = response.0.clone();
     // The turn has these itself.
     kept.shift_remove("tools");

@@ -29,22 +29,22 @@ pub(crate) fn routes() -> Router<Server> {
 
 async fn create(caller: Caller, Json(body): Json<CreateResponse>) -> Answer {
     let mut wanted = body.checked()?;
-    let Begun { chat, response, hold } = begin(&caller, &mut wanted).await?;
-    let (app, request) = (caller.host.app(), chat.request_id.clone());
-    let abandoned = Abandoned::unless_stored(app, &request, wanted.store);
+    let Begun { events, response, hold } = begin(&caller, &mut wanted).await?;
+    let request = caller.request();
+    let abandoned = Abandoned::unless_stored(&caller.app(), request, wanted.store);
     if wanted.stream {
-        let stream = Stream::new(&request, response, hold);
-        return Ok(event_stream(chat.into_events(), stream, abandoned));
+        let stream = Stream::new(request, response, hold);
+        return event_stream(&caller, events, stream, abandoned);
     }
     if wanted.background {
         return Ok(axum::Json(response.running()).into_response());
     }
-    let done = finish(chat.into_events()).await;
+    let done = finish(events).await;
     abandoned.forget();
     let done = done?;
     let (messages, calls) = (&*done.messages, &*done.calls);
     let ended = Ended { at: seconds_now(), messages, calls, usage: done.usage.as_ref() };
-    let output = output_of(&request, &ended.items());
+    let output = output_of(request, &ended.items());
     Ok(axum::Json(response.completed(&ended, output)).into_response())
 }
 
@@ -58,27 +58,28 @@ struct How {
 }
 
 async fn retrieve(
-    Reader(app): Reader,
+    Reader(caller): Reader,
     Path(id): Path<String>,
     how: Result<Query<How>, axum::extract::rejection::QueryRejection>,
 ) -> Answer {
     let Query(how) = how.map_err(|error| Failure::bad("starting_after", error.body_text()))?;
+    let app = caller.app();
     let stored = stored::find(&app, &id, None).await?;
     if how.stream != Some(true) {
         return Ok(axum::Json(stored.json()).into_response());
     }
     let known = stored.messages(&app).await?;
-    let events = app.request_events(&stored.request, 0).await?;
+    let events = app.request_events_closely(&stored.request, 0).await?;
     let hold = stored.is_judged(&app);
     let stream = Stream::new(&stored.request, stored.response, hold)
         .knowing(known)
         .after(how.starting_after);
     let abandoned = Abandoned::unless_stored(&app, &stored.request, true);
-    Ok(event_stream(events, stream, abandoned))
+    event_stream(&caller, events, stream, abandoned)
 }
 
 async fn cancel(caller: Caller, Path(id): Path<String>) -> Answer {
-    let app = caller.host.app();
+    let app = &caller.app();
     let stored = stored::find(app, &id, None).await?;
     if stored.record.settled {
         return Ok(axum::Json(stored.json()).into_response());
@@ -96,7 +97,7 @@ async fn stop(app: &Application, stored: &Stored) -> Answer<()> {
 }
 
 async fn delete(caller: Caller, Path(id): Path<String>) -> Answer {
-    let app = caller.host.app();
+    let app = &caller.app();
     let stored = stored::find(app, &id, None).await?;
     if !stored.record.settled {
         stop(app, &stored).await?;
@@ -107,11 +108,12 @@ async fn delete(caller: Caller, Path(id): Path<String>) -> Answer {
 }
 
 async fn input_items(
-    Reader(app): Reader,
+    Reader(caller): Reader,
     Path(id): Path<String>,
     page: Result<Query<Page>, axum::extract::rejection::QueryRejection>,
 ) -> Answer {
     let Query(page) = page.map_err(|error| Failure::bad("limit", error.body_text()))?;
+    let app = caller.app();
     let stored = stored::find(&app, &id, None).await?;
     let items = listed(&stored.request, 0, &stored.input(&app).await?);
     Ok(axum::Json(page.of(items, false)?).into_response())
