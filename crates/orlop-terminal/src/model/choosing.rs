@@ -36,6 +36,9 @@ pub enum Choice {
     Text(String),
 }
 
+/// Stands between what is known of an item and what was found in it.
+const FOUND: &str = " — ";
+
 /// How far a page goes.
 const PAGE: isize = 8;
 
@@ -74,8 +77,13 @@ impl Model {
         {
             picker.loading = false;
             for item in items {
-                if !picker.items.iter().any(|held| held.choice == item.choice) {
-                    picker.items.push(item);
+                match picker.items.iter_mut().find(|held| held.choice == item.choice) {
+                    // Found once more, for what was said in it.
+                    Some(held) => {
+                        let known = held.detail.split(FOUND).next().unwrap_or_default();
+                        held.detail = format!("{known}{FOUND}{}", item.detail);
+                    }
+                    None => picker.items.push(item),
                 }
             }
         }
