@@ -71,7 +71,7 @@ impl Model {
     }
 
     /// What a list has; what was there stays in front.
-    pub(super) fn listed(&mut self, pick: Pick, items: Vec<Item>) {
+    pub(super) fn listed(&mut self, pick: Pick, items: Vec<Item>) -> Vec<Effect> {
         if let Some(Overlay::Picker(picker)) = &mut self.overlay
             && picker.pick == pick
         {
@@ -86,7 +86,14 @@ impl Model {
                     None => picker.items.push(item),
                 }
             }
+            let chosen = picker.chosen().filter(|_| picker.eager).map(|item| item.choice.clone());
+            picker.eager = false;
+            if let Some(choice) = chosen {
+                self.overlay = None;
+                return self.chosen(pick, choice);
+            }
         }
+        Vec::new()
     }
 
     pub(super) fn picker_key(&mut self, mut picker: Picker, key: KeyEvent) -> Vec<Effect> {
@@ -97,6 +104,7 @@ impl Model {
             KeyCode::Char('c' | 'g') if control => return Vec::new(),
             KeyCode::Enter => {
                 let Some(item) = picker.chosen().cloned() else {
+                    picker.eager = picker.loading;
                     self.overlay = Some(Overlay::Picker(picker));
                     return Vec::new();
                 };

@@ -267,10 +267,7 @@ impl Model {
                 }
                 Vec::new()
             }
-            Told::Listed { pick, items } => {
-                self.listed(pick, items);
-                Vec::new()
-            }
+            Told::Listed { pick, items } => self.listed(pick, items),
             Told::Preview { session, lines } => {
                 if let Some(Overlay::Picker(picker)) = &mut self.overlay {
                     picker.previewed(&session, lines);
