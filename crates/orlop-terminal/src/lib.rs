@@ -14,4 +14,4 @@ pub mod screen;
 pub mod text;
 pub mod view;
 
-pub use driver::{Options, chat};
+pub use driver::{Options, chat, plain};

@@ -9,7 +9,9 @@ use expect_test::expect;
 use orlop_app::EventKind;
 use orlop_app::ui::{Outcome, Surface};
 use orlop_core::{Map, Message};
-use orlop_terminal::model::{Ask, Deed, Effect, Operation, Run, Told, What};
+use orlop_terminal::model::{
+    Ask, Choice, Deed, Effect, Item, Operation, Pick, Run, SessionUse, Told, What,
+};
 use serde_json::{Value, json};
 
 fn map(value: Value) -> Map {
@@ -373,6 +375,22 @@ fn editing_a_message_sends_it_in_its_place() {
         matches!(effect, Effect::App(Ask::Send { draft, instead_of: Some(2), .. }) if draft.text == "old words and new")
     });
     assert!(sent, "{effects:?}");
+}
+
+#[test]
+fn who_is_quicker_than_a_list_gets_the_first_that_fits() {
+    let mut chat = Chat::new();
+    chat.type_("/sessions\r");
+    chat.type_("two\r");
+    let item = |name: &str| Item {
+        label: format!("session {name}"),
+        detail: String::new(),
+        choice: Choice::Session(name.to_owned()),
+    };
+    let pick = Pick::Sessions(SessionUse::Open);
+    let effects = chat.tell(Told::Listed { pick, items: vec![item("one"), item("two")] });
+    let opened = matches!(&effects[..], [Effect::App(Ask::Do(Operation::Open(id)))] if id == "two");
+    assert!(opened, "{effects:?}");
 }
 
 #[test]

@@ -139,3 +139,160 @@ async fn the_terminal_is_as_it_was_afterwards() {
     assert_eq!(terminal.screen().trim_start(), "› hello\n\nYou said: hello");
     assert_eq!(terminal.ends(), 0);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_size_of_the_terminal_is_followed() {
+    let place = Place::new("chat-resize").await;
+    let mut terminal =
+        open(&place, &["漢字 👩‍👩‍👧‍👦 and words that go on for longer than forty columns"], &[]);
+    terminal.shows("You said: 漢字");
+    terminal.hides("Esc stops");
+    terminal.press("some text");
+    terminal.shows("› some text");
+    terminal.resize(40, 12);
+    terminal.until("drew anew", |screen| {
+        screen.lines().last().is_some_and(|it| it.starts_with("default"))
+    });
+    terminal.press(" and more of it than fits on one row");
+    let screen = terminal.shows("row");
+    assert!(screen.lines().all(|line| line.chars().count() <= 40), "{screen}");
+    assert_eq!(screen.matches("› some text").count(), 1, "{screen}");
+    terminal.press(CONTROL_C);
+    terminal.hides("› some text");
+    terminal.press(CONTROL_D);
+    assert_eq!(terminal.ends(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_colours_nothing_is_coloured() {
+    let place = Place::new("chat-plain-colours").await;
+    let coloured = |bytes: &[u8]| {
+        let text = String::from_utf8_lossy(bytes).into_owned();
+        let codes = text.split("\x1b[").skip(1).filter_map(|it| it.split_once('m')).map(|it| it.0);
+        codes
+            .flat_map(|codes| codes.split(';'))
+            .any(|code| matches!(code.parse(), Ok(30..=37 | 90..=97)))
+    };
+    for (variables, expected) in [(&[][..], true), (&[("NO_COLOR", "1")], false)] {
+        let mut terminal = open(&place, &["# hello"], variables);
+        terminal.shows("You said: # hello");
+        terminal.hides("Esc stops");
+        assert_eq!(coloured(&terminal.bytes()), expected);
+        terminal.press(CONTROL_D);
+        assert_eq!(terminal.ends(), 0);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_text_is_written_in_the_editor_of_the_user() {
+    let place = Place::new("chat-editor").await;
+    let editor = place.write("editor.sh", "#!/bin/sh\nprintf '%s\\nfrom the editor\\n' \"$(cat \"$1\")\" > \"$1.x\" && mv \"$1.x\" \"$1\"\n");
+    std::fs::set_permissions(&editor, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    let mut terminal = open(&place, &[], &[("EDITOR", editor.to_str().unwrap())]);
+    terminal.shows("^K commands");
+    terminal.press("a draft");
+    terminal.shows("a draft");
+    terminal.press("\x07");
+    terminal.shows("from the editor");
+    // Keys are read again, and the text is sent as a whole.
+    terminal.press(ENTER);
+    terminal.shows("You said: a draft");
+    terminal.press(CONTROL_D);
+    assert_eq!(terminal.ends(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_pasted_or_sent_meanwhile_is_kept() {
+    let place = Place::new("chat-paste").await;
+    let gate = Gate::new();
+    place.model.reply(Reply::text(["Once"]).wait(&gate).then_text([" more"]));
+    let mut terminal = open(&place, &["go"], &[]);
+    terminal.shows("Once");
+    terminal.paste(&(1..=12).map(|number| format!("line {number}\n")).collect::<String>());
+    terminal.shows("[Pasted text #1, 12 lines]");
+    terminal.press(ENTER);
+    terminal.shows("waits: line 1");
+    gate.open();
+    terminal.shows("You said: line 1");
+    terminal.press(CONTROL_D);
+    assert_eq!(terminal.ends(), 0);
+}
+
+#[tokio::test]
+async fn in_a_pipe_a_prompt_is_answered_once() {
+    let place = Place::new("chat-pipe").await;
+    let done = place.run_with(&["review this"], "+ a line\n").await;
+    assert_eq!(done.ok(), "You said: review this\n\n+ a line\n");
+    assert_eq!(
+        place.run_with(&["--plain"], "hello\n/quit\nnever\n").await.ok(),
+        "> You said: hello\n> "
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_key_the_embedded_model_is_offered_in_one_line() {
+    let place = Place::new("chat-first").await;
+    std::fs::remove_file(place.path().join("orlop.toml")).unwrap();
+    let mut terminal = open(&place, &[], &[]);
+    let screen = terminal.shows("Bring it now? [Y/n]");
+    assert!(screen.contains("MB, Apache-2.0) is not here yet."), "{screen}");
+    terminal.press("n\n");
+    // The chat opens all the same, and says what it uses.
+    terminal.shows("default · smollm2");
+    terminal.shows("no agent is configured: using provider \"local\"");
+    terminal.press("hello\r");
+    terminal.shows("orlop model pull smollm2");
+    terminal.press(CONTROL_D);
+    assert_eq!(terminal.ends(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn in_the_background_the_terminal_belongs_to_others() {
+    let place = Place::new("chat-background").await;
+    // Only a shell with jobs has a background.
+    let mut command = portable_pty::CommandBuilder::new("sh");
+    command.args(["-c", "set -m; \"$0\"; echo it is stopped; fg > /dev/null"]);
+    command.arg(env!("CARGO_BIN_EXE_orlop"));
+    let mut terminal = common::pty::open_command(&place, command, &[], (80, 24));
+    terminal.shows("^K commands");
+    terminal.press("half");
+    terminal.shows("› half");
+    terminal.press("\x1a");
+    terminal.shows("it is stopped");
+    terminal.shows("› half");
+    terminal.press(" a line\r");
+    terminal.shows("You said: half a line");
+    terminal.press(CONTROL_D);
+    assert_eq!(terminal.ends(), 0);
+}
+
+/// The walk of the README, as the real screen shows it.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_walk_of_the_readme_is_what_the_screen_shows() {
+    let place = Place::new("chat-walk").await;
+    let reply = "Two are free:\n\n| berth | depth |\n| --- | ---: |\n| 2 | 3.5 m |\n| 5 | 2.1 m |\n\n```sh\norlop run \"Book berth 2\"\n```\n";
+    place.model.reply(Reply::text([reply]).usage(1180, 64));
+    let mut terminal = open(&place, &[], &[]);
+    terminal.shows("^K commands");
+    terminal.press("Which berths are free?\r");
+    terminal.shows("tokens");
+    let asked = terminal.hides("Esc stops");
+    terminal.press("/ses");
+    let offered = terminal.until("offered it", |screen| {
+        screen.contains("/list_permissions") && screen.ends_with("^K commands")
+    });
+    let live = offered.lines().skip_while(|line| !line.starts_with("› /ses")).collect::<Vec<_>>();
+    let walk = format!("{}\n{}", asked.trim_start().rsplit_once("\n›").unwrap().0, live.join("\n"));
+    let readme = include_str!("../../../README.md");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
+    let (before, rest) = readme.split_once("<!-- walk -->\n````text\n").unwrap();
+    let (shown, after) = rest.split_once("````\n<!-- end of walk -->").unwrap();
+    let walk = walk + "\n";
+    if std::env::var_os("UPDATE_EXPECT").is_some() && shown != walk {
+        let new =
+            format!("{before}<!-- walk -->\n````text\n{walk}````\n<!-- end of walk -->{after}");
+        std::fs::write(path, new).unwrap();
+        return;
+    }
+    assert_eq!(shown, walk, "UPDATE_EXPECT=1 writes it anew");
+}

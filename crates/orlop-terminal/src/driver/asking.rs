@@ -21,10 +21,11 @@ pub(super) struct Asking {
     pub(super) home: Option<Arc<str>>,
     /// What is known of the session now.
     current: Arc<Mutex<Conversation>>,
+    plain: bool,
 }
 
 /// What hooks are told by the terminal: the key `terminal`.
-pub(crate) fn context(plain: bool) -> CallContext {
+fn context(plain: bool) -> CallContext {
     let (columns, rows) = super::terminal::size();
     let about = json!({ "plain": plain, "columns": columns, "rows": rows });
     CallContext::new("terminal").owning("terminal", about)
@@ -32,9 +33,18 @@ pub(crate) fn context(plain: bool) -> CallContext {
 
 impl Asking {
     pub(super) fn new(host: Host, options: &Options) -> Self {
-        let app = host.app().called_with(context(false));
+        Self::on(host, options, false)
+    }
+
+    /// The same, line by line.
+    pub(super) fn plain(host: Host, options: &Options) -> Self {
+        Self::on(host, options, true)
+    }
+
+    fn on(host: Host, options: &Options, plain: bool) -> Self {
+        let app = host.app().called_with(context(plain));
         let (folder, home) = (options.folder.as_str().into(), options.home.as_deref());
-        Self { host, app, folder, home: home.map(Into::into), current: Arc::default() }
+        Self { host, app, folder, home: home.map(Into::into), current: Arc::default(), plain }
     }
 
     pub(super) fn current(&self) -> Conversation {
@@ -151,7 +161,7 @@ impl Asking {
             content: draft.text.into(),
             attachments,
             stream: true,
-            context: context(false),
+            context: context(self.plain),
             ..ChatRequest::default()
         };
         let mut chat = self.host.chat(request).await?;

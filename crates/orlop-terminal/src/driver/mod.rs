@@ -6,8 +6,11 @@ mod asking;
 mod describe;
 mod listing;
 mod operating;
+mod plain;
 mod terminal;
 mod window;
+
+pub use plain::plain;
 
 use crate::editor::Keys;
 use crate::model::{Ask, Conversation, Input, Model, Told};
@@ -110,7 +113,11 @@ async fn carry_out(asking: Asking, mut asks: UnboundedReceiver<Ask>, signals: &S
         let (asking, signals) = (asking.clone(), signals.clone());
         tokio::spawn(async move {
             let say = |input: Input| drop(signals.send(Signal::Input(input)));
+            let is_request = matches!(ask, Ask::Send { .. });
             asking.carry_out(ask, &say).await;
+            if !is_request {
+                let _ = signals.send(Signal::Done);
+            }
         });
     }
 }

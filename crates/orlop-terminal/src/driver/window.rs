@@ -31,6 +31,14 @@ pub(super) enum Signal {
     Send(String),
     /// The list of sessions to begin with.
     Choose,
+    /// A line, where the chat goes line by line.
+    Line(String),
+    /// No line will come any more.
+    Ended,
+    /// Something that was asked for is done, and all of it was told.
+    Done,
+    /// Ctrl-C, where it is a signal and no key.
+    Interrupt,
     /// Nobody is there any more.
     Closed,
 }
@@ -115,7 +123,9 @@ impl Window {
                 let effects = self.model.start(Command::Sessions);
                 self.carry_out(effects)
             }
-            Signal::Closed => {
+            // Keys come one by one here.
+            Signal::Line(_) | Signal::Interrupt | Signal::Done => Ok(()),
+            Signal::Closed | Signal::Ended => {
                 self.left = true;
                 Ok(())
             }

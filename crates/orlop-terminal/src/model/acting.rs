@@ -212,6 +212,17 @@ impl Model {
         }
     }
 
+    /// Writes displays once, where nothing can be redrawn; their follow-ups stay in the palette.
+    pub fn print_displays(&mut self) {
+        let new: Vec<_> = self.displays.shown().iter().map(|it| it.display.clone()).collect();
+        if new != self.printed {
+            let fresh = new.iter().filter(|display| !self.printed.contains(display)).cloned();
+            let fresh: Vec<_> = fresh.collect();
+            fresh.into_iter().for_each(|display| self.say(Block::Display(display)));
+            self.printed = new;
+        }
+    }
+
     /// The conversation goes on: displays that need not stay become history.
     pub(super) fn settle_displays(&mut self) {
         let stays = |it: &&orlop_app::ui::Shown| it.display.dismissible;
@@ -219,7 +230,9 @@ impl Model {
         for shown in going {
             self.displays.dismiss(shown.number);
             self.origins.remove(&shown.number);
-            self.say(Block::Display(shown.display));
+            if !self.printed.contains(&shown.display) {
+                self.say(Block::Display(shown.display));
+            }
         }
     }
 }

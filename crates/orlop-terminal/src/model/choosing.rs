@@ -36,6 +36,9 @@ pub enum Choice {
     Text(String),
 }
 
+/// Stands between what is known of an item and what was found in it.
+const FOUND: &str = " — ";
+
 /// How far a page goes.
 const PAGE: isize = 8;
 
@@ -68,17 +71,29 @@ impl Model {
     }
 
     /// What a list has; what was there stays in front.
-    pub(super) fn listed(&mut self, pick: Pick, items: Vec<Item>) {
+    pub(super) fn listed(&mut self, pick: Pick, items: Vec<Item>) -> Vec<Effect> {
         if let Some(Overlay::Picker(picker)) = &mut self.overlay
             && picker.pick == pick
         {
             picker.loading = false;
             for item in items {
-                if !picker.items.iter().any(|held| held.choice == item.choice) {
-                    picker.items.push(item);
+                match picker.items.iter_mut().find(|held| held.choice == item.choice) {
+                    // Found once more, for what was said in it.
+                    Some(held) => {
+                        let known = held.detail.split(FOUND).next().unwrap_or_default();
+                        held.detail = format!("{known}{FOUND}{}", item.detail);
+                    }
+                    None => picker.items.push(item),
                 }
             }
+            let chosen = picker.chosen().filter(|_| picker.eager).map(|item| item.choice.clone());
+            picker.eager = false;
+            if let Some(choice) = chosen {
+                self.overlay = None;
+                return self.chosen(pick, choice);
+            }
         }
+        Vec::new()
     }
 
     pub(super) fn picker_key(&mut self, mut picker: Picker, key: KeyEvent) -> Vec<Effect> {
@@ -89,6 +104,7 @@ impl Model {
             KeyCode::Char('c' | 'g') if control => return Vec::new(),
             KeyCode::Enter => {
                 let Some(item) = picker.chosen().cloned() else {
+                    picker.eager = picker.loading;
                     self.overlay = Some(Overlay::Picker(picker));
                     return Vec::new();
                 };

@@ -27,6 +27,7 @@ pub enum Command {
     History,
     Keys,
     Wipe,
+    Palette,
     Leave,
 }
 
@@ -77,6 +78,7 @@ impl Command {
             Self::History => "Look for what you sent before",
             Self::Keys => "Keys",
             Self::Wipe => "Clear the screen",
+            Self::Palette => "All that can be done",
             Self::Leave => "Leave",
         }
     }
@@ -114,13 +116,14 @@ impl Command {
             "/copy" => Some(Self::CopyAnswer),
             "/keys" => Some(Self::Keys),
             "/clear" => Some(Self::Wipe),
+            "/palette" => Some(Self::Palette),
             "/quit" | "/exit" => Some(Self::Leave),
             _ => None,
         }
     }
 
     /// The commands that can be typed, with what they do.
-    pub(super) const TYPED: [(&'static str, Self); 11] = [
+    pub(super) const TYPED: [(&'static str, Self); 12] = [
         ("/sessions", Self::Sessions),
         ("/settings", Self::Settings),
         ("/edit", Self::Edit),
@@ -131,6 +134,7 @@ impl Command {
         ("/copy", Self::CopyAnswer),
         ("/keys", Self::Keys),
         ("/clear", Self::Wipe),
+        ("/palette", Self::Palette),
         ("/quit", Self::Leave),
     ];
 }
@@ -185,6 +189,7 @@ impl Model {
             Command::Undo => self.pick(Pick::Changes),
             Command::Templates => self.pick(Pick::Templates),
             Command::History => self.pick(Pick::History),
+            Command::Palette => self.pick(Pick::Palette),
             Command::Rename => {
                 let title = self.conversation.title.clone().unwrap_or_default();
                 let purpose = Purpose::Rename(session);

@@ -69,8 +69,9 @@ impl Model {
         if self.editor.before() != text || self.completing.as_deref() != Some(text) {
             return;
         }
-        let mut items: Vec<Completion> = items.into_iter().filter_map(Completion::read).collect();
-        items.extend(own_commands(text));
+        let mut all = own_commands(text);
+        all.extend(items.into_iter().filter_map(Completion::read));
+        let items = all;
         self.completions =
             (!items.is_empty()).then(|| Completions { items, ..Completions::default() });
     }

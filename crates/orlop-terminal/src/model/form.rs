@@ -99,6 +99,21 @@ impl Field {
         self.choices.get(self.at).map(|(value, _)| value.clone())
     }
 
+    /// Takes a whole line as the answer: numbers of choices, or the words themselves.
+    pub(super) fn answer(&mut self, line: &str) {
+        self.editor.set("");
+        let numbers: Option<Vec<usize>> = line
+            .split(',')
+            .map(|word| word.trim().parse::<usize>().ok()?.checked_sub(1))
+            .map(|place| place.filter(|place| *place < self.choices.len()))
+            .collect();
+        match numbers {
+            Some(places) if self.is_many() => places.iter().for_each(|it| self.chosen[*it] = true),
+            Some(places) => self.at = places.first().copied().unwrap_or(self.at),
+            None => self.editor.set(line),
+        }
+    }
+
     fn key(&mut self, key: KeyEvent) {
         let typed = !self.editor.is_empty();
         match key.code {

@@ -10,6 +10,7 @@ mod completing;
 mod effect;
 mod form;
 mod keys;
+mod lines;
 mod picker;
 mod sessions;
 mod turn;
@@ -28,7 +29,7 @@ pub use turn::{CardUnderWay, Turn};
 use crate::editor::{Draft, Editor, Keys};
 use crossterm::event::KeyEvent;
 use orlop_app::Event;
-use orlop_app::ui::{Displays, Surface};
+use orlop_app::ui::{Display, Displays, Surface};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -97,6 +98,8 @@ pub struct Model {
     /// When Ctrl-C was last pressed with nothing to interrupt.
     leaving: Option<Duration>,
     completing: Option<String>,
+    /// Displays that were written already.
+    printed: Vec<Display>,
 }
 
 /// How long a second Ctrl-C means the same as the first.
@@ -126,6 +129,7 @@ impl Model {
             answer: String::new(),
             leaving: None,
             completing: None,
+            printed: Vec::new(),
         }
     }
 
@@ -263,10 +267,7 @@ impl Model {
                 }
                 Vec::new()
             }
-            Told::Listed { pick, items } => {
-                self.listed(pick, items);
-                Vec::new()
-            }
+            Told::Listed { pick, items } => self.listed(pick, items),
             Told::Preview { session, lines } => {
                 if let Some(Overlay::Picker(picker)) = &mut self.overlay {
                     picker.previewed(&session, lines);

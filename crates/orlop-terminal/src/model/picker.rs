@@ -84,6 +84,8 @@ pub struct Picker {
     pub selected: usize,
     /// Whether the list is still on its way.
     pub loading: bool,
+    /// Whether somebody was quicker than the list, and wants the first that fits.
+    pub(super) eager: bool,
     /// What the chosen session is about.
     pub preview: Vec<String>,
     previewed: Option<String>,
@@ -98,6 +100,7 @@ impl Picker {
             query: String::new(),
             selected: 0,
             loading: true,
+            eager: false,
             preview: Vec::new(),
             previewed: None,
         }

@@ -56,7 +56,7 @@ pub(super) fn check(chat: &Chat) -> Result<(), Failure> {
 }
 
 pub(super) async fn run(workplace: Workplace, chat: Chat) -> Result<ExitCode, Failure> {
-    if !is_attended() {
+    if !is_attended() && !chat.plain {
         super::model::offer(&workplace, chat.agent.as_deref(), chat.model.as_deref(), chat.yes)
             .await?;
         return run::run(workplace, once(chat)?).await;
@@ -75,7 +75,10 @@ pub(super) async fn run(workplace: Workplace, chat: Chat) -> Result<ExitCode, Fa
     super::model::offer(&workplace, chat.agent.as_deref(), chat.model.as_deref(), chat.yes).await?;
     host.app().recover_own(Recovery::Settle).await?;
     let options = options(&host, &chat, notices).await?;
-    let left = orlop_terminal::chat(&host, options).await;
+    let left = match chat.plain {
+        true => orlop_terminal::plain(&host, options).await,
+        false => orlop_terminal::chat(&host, options).await,
+    };
     let stopped = async {
         host.stop().await;
         workplace.close().await;

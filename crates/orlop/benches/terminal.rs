@@ -1,0 +1,145 @@
+//! What the chat costs on a real terminal: the start, a key, a fast stream, a long session.
+//!
+//! Prints its own table. The program runs on a pty of its own, and what it writes is read as fast
+//! as it comes; processor time and memory are those of its process.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+#[cfg(unix)]
+#[path = "../tests/common/mod.rs"]
+mod common;
+
+#[cfg(unix)]
+fn main() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    runtime.block_on(on_a_terminal::measure());
+}
+
+#[cfg(not(unix))]
+fn main() {}
+
+#[cfg(unix)]
+mod on_a_terminal {
+    use crate::common::Place;
+    use crate::common::pty::{Terminal, open};
+    use orlop_testkit::mock_model::Reply;
+    use serde_json::json;
+    use std::time::{Duration, Instant};
+
+    const STARTS: usize = 15;
+    const KEYS: usize = 100;
+    const CHUNKS: usize = 6_000;
+    const MESSAGES: usize = 10_000;
+
+    pub(super) async fn measure() {
+        let place = Place::new("bench-terminal").await;
+        start(&place);
+        keys(&place);
+        stream(&place).await;
+        long_session(&place).await;
+    }
+
+    fn start(place: &Place) {
+        let mut times: Vec<Duration> = (0..STARTS)
+            .map(|_| {
+                let since = Instant::now();
+                let mut terminal = open(place, &[], &[]);
+                terminal.shows("^K commands");
+                let took = since.elapsed();
+                terminal.press("\x04");
+                terminal.ends();
+                took
+            })
+            .collect();
+        println!("start to a prompt, {STARTS} times: {}", spread(&mut times));
+    }
+
+    fn keys(place: &Place) {
+        let mut terminal = open(place, &[], &[]);
+        terminal.shows("^K commands");
+        let mut text = String::new();
+        let mut times: Vec<Duration> = (0..KEYS)
+            .map(|number| {
+                let key = char::from(b'a' + (number % 26) as u8);
+                text.push(key);
+                let shown = text[text.len().saturating_sub(8)..].to_owned();
+                let since = Instant::now();
+                terminal.press(&key.to_string());
+                terminal
+                    .until("showed the key", |screen| screen.replace("\n  ", "").contains(&shown));
+                since.elapsed()
+            })
+            .collect();
+        println!("key to screen, {KEYS} keys: {}", spread(&mut times));
+    }
+
+    async fn stream(place: &Place) {
+        // 2,000 chunks a second, in markdown.
+        let chunks = (0..CHUNKS).map(|number| match number % 40 {
+            0 => "\n\n- ".to_owned(),
+            39 => "\n\n```rust\nlet x = 1;\n```\n\n".to_owned(),
+            _ => format!("word{number} "),
+        });
+        let reply = Reply::text(chunks).pace(Duration::from_micros(500));
+        place.model.reply(reply.then_text(["the end of it"]));
+        let terminal = open(place, &["go"], &[]);
+        terminal.shows("word1 ");
+        let (before, bytes, since) = (cpu(&terminal), terminal.bytes().len(), Instant::now());
+        terminal.shows("the end of it");
+        let (took, used) = (since.elapsed(), cpu(&terminal) - before);
+        println!(
+            "a stream of {:.0} chunks a second for {:.1} s: {:.1} % of a core, {:.1} kB/s written, {:.1} us of CPU a chunk",
+            CHUNKS as f64 / took.as_secs_f64(),
+            took.as_secs_f64(),
+            used.as_secs_f64() / took.as_secs_f64() * 100.0,
+            (terminal.bytes().len() - bytes) as f64 / 1000.0 / took.as_secs_f64(),
+            used.as_micros() as f64 / CHUNKS as f64,
+        );
+        println!("memory after it: {} MB", memory(&terminal));
+    }
+
+    async fn long_session(place: &Place) {
+        let messages: Vec<_> = (0..MESSAGES)
+            .map(|number| {
+                let role = if number % 2 == 0 { "user" } else { "assistant" };
+                json!({ "role": role, "content": format!("Message {number}: {}", "some words ".repeat(20)) })
+            })
+            .collect();
+        let session = json!({ "session_id": "long", "messages": messages, "metadata": {} });
+        let file = place.write("long.json", session.to_string());
+        place.run(&["session", "import", file.to_str().unwrap()]).await.ok();
+        let since = Instant::now();
+        let terminal = open(place, &["--resume", "long"], &[]);
+        terminal.shows("Message 9999");
+        terminal.shows("^K commands");
+        let took = since.elapsed();
+        println!(
+            "a session of {MESSAGES} messages: open after {} ms, {} MB",
+            took.as_millis(),
+            memory(&terminal)
+        );
+    }
+
+    fn spread(times: &mut [Duration]) -> String {
+        times.sort_unstable();
+        let at = |part: usize| times[(times.len() - 1) * part / 100].as_secs_f64() * 1000.0;
+        format!("{:.1} ms median, {:.1} ms at 90 %, {:.1} ms worst", at(50), at(90), at(100))
+    }
+
+    /// Processor time of the program so far.
+    fn cpu(terminal: &Terminal) -> Duration {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", terminal.process())).unwrap();
+        let fields = stat.rsplit_once(')').unwrap().1;
+        let ticks: u64 =
+            fields.split_whitespace().skip(11).take(2).map(|it| it.parse::<u64>().unwrap()).sum();
+        Duration::from_millis(ticks * 10)
+    }
+
+    /// Resident memory in megabytes.
+    fn memory(terminal: &Terminal) -> u64 {
+        let status =
+            std::fs::read_to_string(format!("/proc/{}/status", terminal.process())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.split_whitespace().next().unwrap().parse::<u64>().unwrap() / 1024
+    }
+}
