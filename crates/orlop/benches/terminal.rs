@@ -29,6 +29,7 @@ mod on_a_terminal {
     const STARTS: usize = 15;
     const KEYS: usize = 100;
     const CHUNKS: usize = 6_000;
+    const BURST: usize = 20;
     const MESSAGES: usize = 10_000;
 
     pub(super) async fn measure() {
@@ -62,7 +63,7 @@ mod on_a_terminal {
             .map(|number| {
                 let key = char::from(b'a' + (number % 26) as u8);
                 text.push(key);
-                let shown = text[text.len().saturating_sub(8)..].to_owned();
+                let shown = format!("› {text}");
                 let since = Instant::now();
                 terminal.press(&key.to_string());
                 terminal
@@ -74,13 +75,17 @@ mod on_a_terminal {
     }
 
     async fn stream(place: &Place) {
-        // 2,000 chunks a second, in markdown.
-        let chunks = (0..CHUNKS).map(|number| match number % 40 {
+        // About 2,000 chunks a second, in markdown: a timer is too coarse for one at a time.
+        let chunk = |number: usize| match number % 40 {
             0 => "\n\n- ".to_owned(),
             39 => "\n\n```rust\nlet x = 1;\n```\n\n".to_owned(),
             _ => format!("word{number} "),
-        });
-        let reply = Reply::text(chunks).pace(Duration::from_micros(500));
+        };
+        let mut reply = Reply::text([chunk(1)]);
+        for burst in 0..CHUNKS / BURST {
+            let chunks = (0..BURST).map(|number| chunk(burst * BURST + number));
+            reply = reply.then_text(chunks).delay(Duration::from_millis(8));
+        }
         place.model.reply(reply.then_text(["the end of it"]));
         let terminal = open(place, &["go"], &[]);
         terminal.shows("word1 ");
