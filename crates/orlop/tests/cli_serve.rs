@@ -14,7 +14,14 @@ use tokio::process::{Child, ChildStderr};
 struct Served {
     child: Child,
     address: String,
-    log: Lines<BufReader<ChildStderr>>,
+    log: Option<Lines<BufReader<ChildStderr>>>,
+}
+
+/// Reads its log on, so that it can go on writing it.
+fn drained(mut served: Served) -> Served {
+    let mut log = served.log.take().unwrap();
+    tokio::spawn(async move { while let Ok(Some(_)) = log.next_line().await {} });
+    served
 }
 
 async fn serve(place: &Place, arguments: &[&str]) -> Served {
@@ -25,7 +32,7 @@ async fn serve(place: &Place, arguments: &[&str]) -> Served {
         if let Some((_, rest)) = line.split_once("listening on http://") {
             let address = rest.split(';').next().unwrap().to_owned();
             assert!(rest.contains("token"), "{line}");
-            return Served { child, address, log };
+            return Served { child, address, log: Some(log) };
         }
     }
     panic!("it never listened")
@@ -61,8 +68,8 @@ async fn it_says_where_it_listens_answers_and_ends_when_told() {
     signal(&served.child, "TERM");
     let ended = tokio::time::timeout(BOUND, served.child.wait()).await.unwrap().unwrap();
     assert_eq!(ended.code(), Some(0));
-    let mut logged = Vec::new();
-    while let Some(line) = served.log.next_line().await.unwrap() {
+    let (mut log, mut logged) = (served.log.take().unwrap(), Vec::new());
+    while let Some(line) = log.next_line().await.unwrap() {
         assert!(!line.contains(SECRET), "{line}");
         logged.push(serde_json::from_str::<Value>(&line).expect("every line of the log is JSON"));
     }
@@ -76,4 +83,52 @@ async fn an_address_that_others_reach_needs_tokens() {
     let refused = place.run(&["serve", "--listen", "0.0.0.0:0"]).await;
     refused.fails(3, &["can be reached by others", "server.tokens"]);
     place.run(&["serve", "--listen", "nowhere"]).await.fails(1, &["nowhere", "--listen"]);
+}
+
+/// The number of the last event in what was read.
+fn last_id(text: &str) -> u64 {
+    let ids = text.lines().filter_map(|line| line.strip_prefix("id: ")?.parse().ok());
+    ids.last().unwrap()
+}
+
+#[tokio::test]
+async fn killed_in_the_middle_of_many_turns_it_goes_on_where_it_was() {
+    const TURNS: usize = 50;
+    let place = Place::new("serve-kill").await;
+    let script = "at_end = \"repeat\"\n[[replies]]\npace_ms = 60\ntext = [\"one \", \"two \", \"three \", \"four \", \"five \", \"six\"]\n";
+    place.write("script.toml", script);
+    place.write(
+        "orlop.toml",
+        "[agents.default]\nprovider = \"scripted\"\nscript = \"script.toml\"\n",
+    );
+    let mut served = drained(serve(&place, &[]).await);
+    let mut clients = Vec::new();
+    for turn in 0..TURNS {
+        ask(&served, "POST", "/sessions", &format!(r#"{{"session_id": "s{turn}"}}"#)).await;
+    }
+    for turn in 0..TURNS {
+        let body = format!(r#"{{"content": "count", "request_id": "r{turn}"}}"#);
+        clients.push(open(&served, "POST", &format!("/sessions/s{turn}/requests"), &body).await);
+    }
+    // Every turn has said something.
+    let mut seen = vec![String::new(); TURNS];
+    for (client, seen) in clients.iter_mut().zip(&mut seen) {
+        let mut buffer = [0; 4096];
+        while !seen.contains("event: partial") {
+            let count = client.read(&mut buffer).await.unwrap();
+            assert!(count > 0, "{seen}");
+            seen.push_str(&String::from_utf8_lossy(&buffer[..count]));
+        }
+    }
+    served.child.kill().await.unwrap();
+    let served = drained(serve(&place, &[]).await);
+    for (turn, seen) in seen.iter().enumerate() {
+        let path = format!("/requests/r{turn}/events?after={}", last_id(seen));
+        let rest = ask(&served, "GET", &path, "").await;
+        assert_eq!(rest.matches("event: final").count(), 1, "{turn}: {rest}");
+        let stored = ask(&served, "GET", &format!("/sessions/s{turn}"), "").await;
+        for text in [&rest, &stored] {
+            assert!(text.contains("\"content\":\"one two three four five six\""), "{turn}: {text}");
+        }
+    }
 }
