@@ -37,6 +37,8 @@ pub(crate) fn routes() -> Routes {
         .delete("/sessions/{id}", "Deletes a session.", sessions::delete)
         .get("/sessions/{id}/export", "A session with everything in it.", sessions::export)
         .post("/sessions/{id}/fork", "Copies a session up to a message.", sessions::fork)
+        .post("/sessions/{id}/branches", "Goes on from before a message.", sessions::branch)
+        .get("/sessions/{id}/branches", "The tries of one message.", sessions::branches)
         .post("/sessions/{id}/slice", "Keeps some messages of a session.", sessions::slice)
         .post("/sessions/{id}/join", "Appends the messages of another session.", sessions::join)
         .post("/sessions/{id}/agent", "Gives a session another agent.", sessions::switch)

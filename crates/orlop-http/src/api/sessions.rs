@@ -2,9 +2,9 @@
 //! costs the same however long it is.
 
 use super::view::{
-    Change, Fork, Found, Join, LifecycleResults, List, ListSessions, LoadSession, LoadedSession,
-    NewContent, NewMessage, NewSession, OfSession, Search, SessionPage, SessionPatch,
-    SessionSummary, Slice, Switch, Told,
+    AtMessage, Change, Fork, Found, Join, LifecycleResults, List, ListSessions, LoadSession,
+    LoadedSession, MadeBranch, NewBranch, NewContent, NewMessage, NewSession, OfSession, PutAway,
+    Search, SessionPage, SessionPatch, SessionSummary, Slice, Switch, Told, Tries,
 };
 use crate::caller::{Caller, Chat, Read};
 use crate::extract::{Created, Json, JsonText, Nothing, OptionalJson, Path, Query};
@@ -12,7 +12,7 @@ use crate::problem::Problem;
 use crate::route::{Operation, Output};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
-use orlop_app::store::{ListQuery, SearchQuery};
+use orlop_app::store::{Archived, ListQuery, SearchQuery};
 use orlop_app::{Application, rfc3339};
 use orlop_core::{Error, Map, Message, Session, Value};
 
@@ -48,6 +48,11 @@ pub(super) async fn list(
         sub_sessions: query.sub_sessions,
         limit: query.limit.unwrap_or_default(),
         cursor: query.cursor,
+        archived: match query.archived {
+            PutAway::Without => Archived::Without,
+            PutAway::With => Archived::With,
+            PutAway::Only => Archived::Only,
+        },
         ..ListQuery::default()
     };
     let page = caller.app().list_sessions(&query).await?;
@@ -144,6 +149,27 @@ pub(super) async fn fork(
     let app = caller.app();
     let made = app.fork_session(&id, fork.upto_index, fork.session_id.as_deref()).await?;
     Ok(Created(summary(&app, made.session.id()).await?))
+}
+
+pub(super) async fn branch(
+    caller: Caller<Chat>,
+    Path(id): Path<String>,
+    Json(new): Json<NewBranch>,
+) -> Result<Created<MadeBranch>, Problem> {
+    let app = caller.app();
+    let branch = app.branch_session(&id, new.index, new.session_id.as_deref()).await?;
+    let session = summary(&app, branch.loaded.session.id()).await?;
+    Ok(Created(MadeBranch { session, message: branch.message }))
+}
+
+pub(super) async fn branches(
+    caller: Caller<Read>,
+    Path(id): Path<String>,
+    Query(at): Query<AtMessage>,
+) -> Result<Json<Tries>, Problem> {
+    let tries = caller.app().branches(&id, at.index).await?;
+    let sessions = tries.sessions.into_iter().map(SessionSummary::from).collect();
+    Ok(Json(Tries { sessions, current: tries.current, message_index: tries.message_index }))
 }
 
 pub(super) async fn slice(

@@ -30,6 +30,10 @@ pub(crate) struct SessionSummary {
     pub(crate) revision: u64,
     /// How many messages it has.
     pub(crate) message_count: usize,
+    /// Whether its user wants it at the top.
+    pub(crate) pinned: bool,
+    /// Whether its user put it away.
+    pub(crate) archived: bool,
     /// What plugins add, each under its name.
     #[serde(flatten)]
     pub(crate) plugins: Map,
@@ -51,6 +55,8 @@ impl From<Summary> for SessionSummary {
             updated_at: summary.updated_at,
             revision: summary.revision,
             message_count: summary.message_count,
+            pinned: summary.pinned,
+            archived: summary.archived,
             plugins: summary.plugins,
         }
     }
@@ -137,6 +143,22 @@ pub(crate) struct ListSessions {
     /// Also those in which an agent worked for another one.
     #[serde(default)]
     pub(crate) sub_sessions: bool,
+    /// Which of those that were put away; none of them if it is not said.
+    #[serde(default)]
+    pub(crate) archived: PutAway,
+}
+
+/// Which sessions that were put away to list.
+#[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum PutAway {
+    /// None of them.
+    #[default]
+    Without,
+    /// Them as well.
+    With,
+    /// Only them.
+    Only,
 }
 
 /// What to look for.
@@ -191,6 +213,44 @@ pub(crate) struct Fork {
     pub(crate) upto_index: Option<i64>,
     /// The id of the copy; a fresh one if it is not said.
     pub(crate) session_id: Option<String>,
+}
+
+/// Where to try again.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NewBranch {
+    /// A message of the user, or an answer to it. Negative numbers count from the end.
+    pub(crate) index: i64,
+    /// The id of the branch; a fresh one if it is not said.
+    pub(crate) session_id: Option<String>,
+}
+
+/// A session that goes on from before a message.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct MadeBranch {
+    /// The new session, which ends before the message.
+    pub(crate) session: SessionSummary,
+    /// The message of the user that stood there, to be sent again or in other words.
+    pub(crate) message: Message,
+}
+
+/// A message whose tries are asked for.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AtMessage {
+    /// The position of the message. Negative numbers count from the end.
+    pub(crate) index: i64,
+}
+
+/// The tries of one place.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Tries {
+    /// The sessions, in the order in which they were made.
+    pub(crate) sessions: Vec<SessionSummary>,
+    /// Which of them this session belongs to, if it is still there.
+    pub(crate) current: Option<usize>,
+    /// The position of the user's message.
+    pub(crate) message_index: usize,
 }
 
 /// Which messages to keep.

@@ -86,6 +86,28 @@ async fn sessions_are_forked_sliced_joined_and_switched() {
 }
 
 #[tokio::test] // K-09
+async fn a_message_is_tried_again_on_a_branch_and_sessions_are_put_away() {
+    let site = Site::open(&Scene::says(&["one", "two"])).await;
+    site.session("s").await;
+    site.say("s", "a").await;
+    let (status, made) =
+        site.post("/sessions/s/branches", json!({ "index": -1, "session_id": "b" })).await;
+    assert_eq!((status, &made["session"]["message_count"]), (201, &json!(0)));
+    assert_eq!(made["message"]["content"], "a");
+    site.say("b", "a, in other words").await;
+    let (_, tries) = site.get("/sessions/b/branches?index=0").await;
+    assert_eq!((ids(&tries), &tries["current"]), (vec!["s", "b"], &json!(1)));
+    assert_eq!(site.post("/sessions/s/branches", json!({ "index": 9 })).await.0, 400);
+    assert_eq!(site.get("/sessions/nobody/branches?index=0").await.0, 404);
+
+    let (_, away) = site.patch("/sessions/s", json!({ "metadata": { "archived": true } })).await;
+    assert_eq!(away["archived"], true);
+    assert_eq!(ids(&site.get("/sessions").await.1), ["b"]);
+    assert_eq!(ids(&site.get("/sessions?archived=only").await.1), ["s"]);
+    assert_eq!(site.get("/sessions?archived=perhaps").await.0, 400);
+}
+
+#[tokio::test] // K-09
 async fn messages_are_added_and_changed() {
     let site = Site::open(&Scene::default()).await;
     site.session("s").await;
