@@ -59,6 +59,8 @@ export class Client {
         body: body === undefined ? undefined : isForm ? body : JSON.stringify(body),
         signal,
         credentials: "same-origin",
+        // A deletion may be sent while the page is being left.
+        keepalive: method === "DELETE",
       });
     } catch (error) {
       throw asProblem(error);

@@ -26,6 +26,8 @@ export interface Summary {
 }
 
 export interface Session {
+  /** The request that runs on it, if one does. */
+  active_request?: string | null;
   session_id: string;
   messages: Message[];
   metadata: JsonMap;
