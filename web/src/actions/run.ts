@@ -17,7 +17,7 @@ export class ActionRunner {
     const { openId } = this.page.store.get();
     if (!agent) return;
     try {
-      const { elements } = await this.page.api.uiSchema(agent, openId);
+      const elements = await this.page.api.uiSchema(agent, openId);
       if (this.page.store.get().openId === openId) this.page.store.patch({ elements });
     } catch {
       // The conversation is of use without buttons; the next load asks again.
@@ -66,10 +66,20 @@ export class ActionRunner {
 
   private async call(plugin: string, action: string, sessionId: string | null, params: JsonMap): Promise<Outcome> {
     try {
-      return outcomeOf(await this.page.api.runAction(plugin, action, sessionId, params));
+      const { result, change_id } = await this.page.api.runAction(plugin, action, sessionId, params);
+      if (sessionId && change_id) this.offerUndo(sessionId, change_id);
+      return outcomeOf(result);
     } catch (error) {
       return failedOutcome(asProblem(error));
     }
+  }
+
+  private offerUndo(sessionId: string, change: string): void {
+    const undo = async () => {
+      await this.page.attempt(() => this.page.api.undo(sessionId, change));
+      await this.page.chat.reload();
+    };
+    this.page.toast("The session was changed.", "success", { label: "Undo", run: () => void undo() }, 10_000);
   }
 
   /** Effects of something that answered in the form of a result. */

@@ -1,18 +1,7 @@
 //! The routes of the HTTP API that the page uses, one function each.
 
 import type { Client } from "./client";
-import type {
-  ActionDefinition,
-  Agent,
-  Asset,
-  Completion,
-  Json,
-  JsonMap,
-  RememberScope,
-  Session,
-  Summary,
-  TraceEntry,
-} from "./types";
+import type { ActionOutcome, Agent, Asset, Json, JsonMap, PluginNames, RememberScope, RequestState, Session, Summary, TraceEntry } from "./types";
 
 const id = encodeURIComponent;
 
@@ -33,53 +22,64 @@ export interface Decision {
   input?: Json;
 }
 
+/** Lists come under `items`. */
+interface List<T> {
+  items: T[];
+}
+
 export class Api {
   constructor(readonly client: Client) {}
 
-  agents = () => this.client.json<{ agents: Agent[]; default_agent?: string | null }>("/agents");
-  models = (agent: string) => this.client.json<{ models: JsonMap[] }>(`/agents/${id(agent)}/models`);
-  tools = (agent: string) => this.client.json<{ tools: JsonMap[] }>(`/agents/${id(agent)}/tools`);
-  plugins = (agent: string) => this.client.json<{ plugins: JsonMap[] }>(`/agents/${id(agent)}/plugins`);
-  configSchema = (agent: string) => this.client.json<{ entries: JsonMap[] }>(`/agents/${id(agent)}/config-schema`);
-  uiSchema = (agent: string, session: string | null) =>
-    this.client.json<{ elements: JsonMap[] }>(`/agents/${id(agent)}/ui-schema${query({ session_id: session })}`);
-  templates = (agent: string) => this.client.json<{ templates: JsonMap[] }>(`/agents/${id(agent)}/templates`);
+  private async list<T>(path: string, signal?: AbortSignal): Promise<T[]> {
+    return (await this.client.json<List<T>>(path, { signal })).items;
+  }
 
-  sessions = (search: string, cursor: string | null, signal?: AbortSignal) =>
-    this.client.json<SessionPage>(`/sessions${query({ query: search, cursor, limit: 50 })}`, { signal });
-  createSession = (agent: string | null, metadata?: JsonMap) =>
-    this.client.json<Session>("/sessions", { body: { ...(agent ? { agent_id: agent } : {}), ...(metadata ? { metadata } : {}) } });
-  session = (session: string, signal?: AbortSignal) => this.client.json<Session>(`/sessions/${id(session)}`, { signal });
+  agents = () => this.list<Agent>("/agents");
+  models = (agent: string) => this.list<JsonMap>(`/agents/${id(agent)}/models`);
+  tools = (agent: string) => this.list<JsonMap>(`/agents/${id(agent)}/tools`);
+  plugins = (agent: string) => this.client.json<PluginNames>(`/agents/${id(agent)}/plugins`);
+  uiSchema = (agent: string, session: string | null) => this.list<JsonMap>(`/agents/${id(agent)}/ui-schema${query({ session_id: session })}`);
+  templates = (agent: string) => this.list<JsonMap>(`/agents/${id(agent)}/templates`);
+
+  sessions = (title: string, cursor: string | null, signal?: AbortSignal) =>
+    this.client.json<SessionPage>(`/sessions${query({ query: title, cursor, limit: 50 })}`, { signal });
+  /** Sessions in whose messages all these words occur. */
+  search = (words: string, signal?: AbortSignal) => this.list<Summary>(`/search${query({ query: words, limit: 30 })}`, signal);
+  createSession = (agent: string | null) => this.client.json<Summary>("/sessions", { body: agent ? { agent_id: agent } : {} });
+  /** A session; with `last` only its end. */
+  session = (session: string, last: number | null, signal?: AbortSignal) =>
+    this.client.json<Session>(`/sessions/${id(session)}${query({ last })}`, { signal });
   patchSession = (session: string, change: JsonMap) =>
-    this.client.json<Json>(`/sessions/${id(session)}`, { method: "PATCH", body: change });
-  deleteSession = (session: string) => this.client.json<Json>(`/sessions/${id(session)}`, { method: "DELETE" });
+    this.client.json<Summary>(`/sessions/${id(session)}`, { method: "PATCH", body: change });
+  deleteSession = (session: string) => this.client.json<void>(`/sessions/${id(session)}`, { method: "DELETE" });
   fork = (session: string, upto: number | null) =>
-    this.client.json<Session>(`/sessions/${id(session)}/fork`, { body: upto === null ? {} : { upto_index: upto } });
+    this.client.json<Summary>(`/sessions/${id(session)}/fork`, { body: upto === null ? {} : { upto_index: upto } });
   slice = (session: string, cut: { start?: number; end?: number; remove_indices?: number[] }) =>
-    this.client.json<Json>(`/sessions/${id(session)}/slice`, { body: cut });
+    this.client.json<Summary>(`/sessions/${id(session)}/slice`, { body: cut });
   switchAgent = (session: string, agent: string) =>
-    this.client.json<Json>(`/sessions/${id(session)}/agent`, { body: { agent_id: agent } });
+    this.client.json<Summary>(`/sessions/${id(session)}/agent`, { body: { agent_id: agent } });
   exportSession = (session: string) => this.client.json<JsonMap>(`/sessions/${id(session)}/export`);
-  importSession = (session: JsonMap) => this.client.json<Session>("/sessions/import", { body: session });
+  importSession = (session: JsonMap) => this.client.json<Summary>("/sessions/import", { body: session });
+  undo = (session: string, change: string) =>
+    this.client.json<Summary>(`/sessions/${id(session)}/changes/${id(change)}/undo`, { body: {} });
 
   requestPath = (session: string) => `/sessions/${id(session)}/requests`;
+  /** The requests of a session, the newest first. */
+  requests = (session: string, limit: number, signal?: AbortSignal) =>
+    this.list<RequestState>(`/sessions/${id(session)}/requests${query({ limit })}`, signal);
   requestEventsPath = (request: string, after: number | null) => `/requests/${id(request)}/events${query({ after })}`;
   eventsPath = (after: number | null) => `/events${query({ after })}`;
-  cancel = (request: string) => this.client.json<Json>(`/requests/${id(request)}/cancel`, { body: { reason: "stopped by the user" } });
+  cancel = (request: string) => this.client.json<RequestState>(`/requests/${id(request)}/cancel`, { body: { reason: "stopped by the user" } });
   decide = (request: string, call: string, decision: Decision) =>
-    this.client.json<Json>(`/requests/${id(request)}/approvals/${id(call)}`, { body: decision as unknown as JsonMap });
-  trace = (request: string) => this.client.json<{ trace: TraceEntry[] }>(`/requests/${id(request)}/trace`);
+    this.client.json<RequestState>(`/requests/${id(request)}/approvals/${id(call)}`, { body: decision as unknown as JsonMap });
+  trace = (request: string) => this.list<TraceEntry>(`/requests/${id(request)}/trace`);
 
-  actions = (session: string | null) => this.client.json<{ actions: ActionDefinition[] }>(`/actions${query({ session_id: session })}`);
   runAction = (plugin: string, action: string, session: string | null, params: JsonMap) =>
-    this.client.json<JsonMap>(`/actions/${id(plugin)}/${id(action)}`, {
+    this.client.json<ActionOutcome>(`/actions/${id(plugin)}/${id(action)}`, {
       body: { ...(session ? { session_id: session } : {}), params },
     });
-  completions = (agent: string, session: string | null, text: string, signal?: AbortSignal) =>
-    this.client.json<{ completions: Completion[] }>("/completions", {
-      body: { agent_id: agent, text, ...(session ? { session_id: session } : {}) },
-      signal,
-    });
+  completions = async (agent: string, session: string | null, text: string, signal?: AbortSignal) =>
+    (await this.client.json<List<JsonMap>>("/completions", { body: { agent_id: agent, text, ...(session ? { session_id: session } : {}) }, signal })).items;
   applyCompletion = (agent: string, session: string | null, text: string, completion: JsonMap) =>
     this.client.json<{ text: string }>("/completions/apply", {
       body: { agent_id: agent, text, completion, ...(session ? { session_id: session } : {}) },
@@ -89,5 +89,4 @@ export class Api {
     form.append("file", file, file.name);
     return this.client.json<Asset>("/assets", { body: form });
   };
-  assetPath = (asset: string) => `/assets/${id(asset)}`;
 }

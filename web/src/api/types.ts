@@ -25,12 +25,27 @@ export interface Summary {
   [plugin: string]: Json | undefined;
 }
 
+/** A session with its messages from `first_index` on. */
 export interface Session {
-  /** The request that runs on it, if one does. */
-  active_request?: string | null;
   session_id: string;
+  revision: number;
+  message_count: number;
+  first_index: number;
   messages: Message[];
   metadata: JsonMap;
+}
+
+/** A request and how far it is. */
+export interface RequestState {
+  request_id: string;
+  session_id: string;
+  status: "running" | "waiting" | "completed" | "failed" | "cancelled";
+  agent_id: string | null;
+  step: number;
+  created_at: string | null;
+  updated_at: string | null;
+  usage: JsonMap;
+  error: RequestError | null;
 }
 
 export interface SessionState {
@@ -121,7 +136,8 @@ export interface Agent {
   description?: string | null;
   provider?: string | null;
   model?: string | null;
-  default?: boolean;
+  default: boolean;
+  usable: boolean;
 }
 
 export interface Completion {
@@ -132,10 +148,26 @@ export interface Completion {
 }
 
 export interface Asset {
-  asset_id: string;
+  id: string;
   name: string;
   media_type: string;
   size: number;
+}
+
+/** The names of the plugins of an agent, by kind. */
+export interface PluginNames {
+  providers: string[];
+  extensions: string[];
+  features: string[];
+  tools: string[];
+}
+
+/** What came of an action. */
+export interface ActionOutcome {
+  plugin: string;
+  action_id: string;
+  result: JsonMap;
+  change_id: string | null;
 }
 
 export interface TraceEntry {

@@ -67,7 +67,7 @@ function useModels(agentId: string | null): string[] {
     if (!agentId) return;
     page.api
       .models(agentId)
-      .then(({ models }) => current && setModels(models.flatMap((model) => (typeof model.id === "string" ? [model.id] : [])).slice(0, 40)))
+      .then((models) => current && setModels(models.flatMap((model) => (typeof model.id === "string" ? [model.id] : [])).slice(0, 40)))
       .catch(() => undefined);
     return () => {
       current = false;

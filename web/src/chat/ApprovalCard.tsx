@@ -20,11 +20,16 @@ export function ApprovalCard({ tool, approval }: Props) {
 function Permission({ tool, approval }: Props) {
   const page = usePage();
   const [remember, setRemember] = useState<RememberScope | null>(null);
+  const [reason, setReason] = useState("");
   const [sent, setSent] = useState(false);
   const name = useId();
   const decide = async (decision: "allow" | "deny") => {
     setSent(true);
-    const done = await page.chat.decide(approval.requestId, tool.callId, { decision, ...(remember ? { remember } : {}) });
+    const done = await page.chat.decide(approval.requestId, tool.callId, {
+      decision,
+      ...(remember ? { remember } : {}),
+      ...(decision === "deny" && reason.trim() ? { reason: reason.trim() } : {}),
+    });
     if (!done) setSent(false);
   };
   return (
@@ -53,6 +58,7 @@ function Permission({ tool, approval }: Props) {
         <button type="button" className="button" disabled={sent} onClick={() => void decide("deny")}>
           Deny
         </button>
+        <input type="text" className="deny-reason" aria-label="Why not" placeholder="Why not? The model reads it" value={reason} onChange={(event) => setReason(event.target.value)} />
       </div>
     </div>
   );

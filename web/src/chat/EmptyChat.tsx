@@ -44,7 +44,7 @@ function useTemplates(agentId: string | null, openId: string | null, newAgent: s
     if (!agentId) return;
     page.api
       .templates(agentId)
-      .then(({ templates }) => {
+      .then((templates) => {
         const texts = templates.flatMap((template) => (typeof template.text === "string" && template.text.length <= 120 && !template.text.includes("{") ? [template.text] : []));
         if (current) setTemplates(texts.slice(0, 4));
       })

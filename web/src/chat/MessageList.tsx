@@ -20,7 +20,6 @@ const NEAR = 48;
 export function MessageList({ sessionId, items, busy, after }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
   const list = useRef<VirtualizerHandle>(null);
-  const end = useRef<HTMLDivElement>(null);
   const sticks = useRef(true);
   const lastOffset = useRef(0);
   const [away, setAway] = useState(false);
@@ -35,7 +34,6 @@ export function MessageList({ sessionId, items, busy, after }: Props) {
     setAway(false);
     list.current?.scrollToIndex(items.length - 1, { align: "end" });
     // Only when another session is shown: where the reader is matters more than what comes.
-    // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [sessionId]);
 
   // Text that grows, code that gets its colours, cards that open: all of it moves the end.
@@ -76,13 +74,12 @@ export function MessageList({ sessionId, items, busy, after }: Props) {
         <div className="column" role="feed" aria-busy={busy} aria-label="Messages">
           <Virtualizer ref={list} scrollRef={scroller} data={items} itemSize={120} bufferSize={600}>
             {(item, place) => (
-              <div className="item" key={item.key} role="article" aria-posinset={place + 1} aria-setsize={items.length} aria-label={labelOf(item)}>
+              <div className="item" data-kind={item.kind} data-last={place === items.length - 1 || undefined} key={item.key} role="article" aria-posinset={place + 1} aria-setsize={items.length} aria-label={labelOf(item)}>
                 <ItemView item={item} />
               </div>
             )}
           </Virtualizer>
           <div className="after-items">{after}</div>
-          <div ref={end} />
         </div>
       </div>
       {away && (

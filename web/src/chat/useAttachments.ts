@@ -26,7 +26,7 @@ export function useAttachments(): Attachments {
   const upload = async (file: File, id: string) => {
     try {
       const asset = await page.api.upload(file);
-      patch(id, { phase: "ready", assetId: asset.asset_id });
+      patch(id, { phase: "ready", assetId: asset.id });
     } catch (error) {
       patch(id, { phase: "failed", problem: asProblem(error).message });
     }

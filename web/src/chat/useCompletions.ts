@@ -30,8 +30,8 @@ export function useCompletions(before: string, active: boolean): Completions {
     const timer = setTimeout(() => {
       page.api
         .completions(agent, page.store.get().openId, before, asked.signal)
-        .then(({ completions }) => {
-          setList(readCompletions(completions as unknown as JsonMap[]).slice(0, 50));
+        .then((found) => {
+          setList(readCompletions(found).slice(0, 50));
           setAt(0);
         })
         .catch(() => setList([]));

@@ -1,7 +1,7 @@
 //! What a person does with sessions in the list: search, name, pin, delete, fork, take out and in.
 
 import { asProblem } from "../api/problem";
-import { type JsonMap, isMap } from "../api/types";
+import { type JsonMap, type Summary, isMap } from "../api/types";
 import { remembered } from "../ui/remembered";
 import type { Page } from "../state/page";
 import { removed } from "./list";
@@ -29,13 +29,20 @@ export class SessionCommands {
     this.asked = asked;
     const { search } = this.page.store.get().list;
     try {
-      const page = await this.page.api.sessions(search, null, asked.signal);
+      const page = search === "" ? await this.page.api.sessions("", null, asked.signal) : { sessions: await this.found(search, asked.signal), next: null };
       if (asked.signal.aborted) return;
       const sessions = page.sessions.filter((summary) => !this.leaving.has(summary.session_id));
-      this.patch({ sessions, next: page.next ?? null, phase: "ready", problem: null });
+      this.patch({ sessions, next: page.next, phase: "ready", problem: null });
     } catch (error) {
       if (!asked.signal.aborted) this.patch({ phase: "failed", problem: asProblem(error).message });
     }
+  }
+
+  /** Sessions whose title has the text, then those whose messages have its words. */
+  async found(text: string, signal: AbortSignal): Promise<Summary[]> {
+    const [titled, worded] = await Promise.all([this.page.api.sessions(text, null, signal), this.page.api.search(text, signal)]);
+    const ids = new Set(titled.sessions.map((summary) => summary.session_id));
+    return [...titled.sessions, ...worded.filter((summary) => !ids.has(summary.session_id))];
   }
 
   /** Reads the list again, once for many events. */
@@ -51,7 +58,7 @@ export class SessionCommands {
     if (!page) return;
     const held = new Set(list.sessions.map((summary) => summary.session_id));
     const added = page.sessions.filter((summary) => !held.has(summary.session_id) && !this.leaving.has(summary.session_id));
-    this.patch({ sessions: [...list.sessions, ...added], next: page.next ?? null });
+    this.patch({ sessions: [...list.sessions, ...added], next: page.next });
   }
 
   search(text: string): void {
@@ -110,7 +117,7 @@ export class SessionCommands {
   }
 
   async exportMarkdown(id: string, title: string): Promise<void> {
-    const session = await this.page.attempt(() => this.page.api.session(id));
+    const session = await this.page.attempt(() => this.page.api.session(id, null));
     if (!session) return;
     const { markdownOf } = await import("./markdown");
     download(`${id}.md`, "text/markdown", markdownOf(title, session.messages));

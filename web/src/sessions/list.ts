@@ -73,7 +73,7 @@ export function titleOf(summary: { title?: string | null }): string {
   return summary.title?.trim() || "New session";
 }
 
-const KNOWN = new Set(["session_id", "agent_id", "title", "created_at", "updated_at", "revision", "message_count", "matches", "snippet"]);
+const KNOWN = new Set(["session_id", "agent_id", "title", "created_at", "updated_at", "revision", "message_count", "message_index", "snippet"]);
 
 /** The texts that plugins put beside a session in the list. */
 export function badgesOf(summary: Summary): string[] {

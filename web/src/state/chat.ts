@@ -3,7 +3,7 @@
 import { follow } from "../api/follow";
 import { Problem, asProblem } from "../api/problem";
 import type { Decision } from "../api/routes";
-import { type Event, type JsonMap, type Message, type Session, endsRequest } from "../api/types";
+import { type Event, type JsonMap, type Message, type RequestState, type Session, endsRequest } from "../api/types";
 import { NO_DISPLAYS } from "../actions/surface";
 import type { Attachment } from "./app";
 import { Batch } from "./batch";
@@ -11,6 +11,9 @@ import { branchesAt, withBranch } from "./branches";
 import { type Conversation, isBusy, joining, loaded, newConversation, sending, toldAll } from "./conversation";
 import { textOf } from "./items";
 import type { Page } from "./page";
+
+/** So many messages are loaded first. */
+const TAIL = 60;
 
 export class Chat {
   private following: { requestId: string; stop: AbortController } | null = null;
@@ -63,11 +66,17 @@ export class Chat {
     const opening = new AbortController();
     this.opening = opening;
     const { ends } = this;
+    const first = this.conversation?.phase === "loading";
     try {
-      const session = await this.page.api.session(id, opening.signal);
+      // The end of a long session is shown at once, the rest comes after it.
+      const [session, requests] = await Promise.all([
+        this.page.api.session(id, first ? TAIL : null, opening.signal),
+        first ? this.page.api.requests(id, 1, opening.signal) : [],
+      ]);
       if (opening.signal.aborted) return;
       if (ends !== this.ends) return await this.load(id);
-      this.show(id, session);
+      this.show(id, session, requests[0] ?? null);
+      if (session.first_index > 0) await this.load(id);
     } catch (error) {
       const problem = asProblem(error);
       if (opening.signal.aborted || !this.conversation) return;
@@ -76,12 +85,11 @@ export class Chat {
     }
   }
 
-  private show(id: string, session: Session): void {
+  private show(id: string, session: Session, newest: RequestState | null): void {
     const { conversation } = this;
     if (conversation?.sessionId !== id) return;
     this.set(loaded(conversation, session));
-    const running = session.active_request ?? this.page.store.get().running[id] ?? null;
-    if (running && !this.following) this.join(running);
+    if (newest && (newest.status === "running" || newest.status === "waiting")) this.join(newest.request_id);
   }
 
   /** Follows a request that runs already. */
@@ -115,7 +123,8 @@ export class Chat {
     const session = await this.page.attempt(() => this.page.api.createSession(this.page.agentId()));
     if (!session) return null;
     const id = session.session_id;
-    this.page.store.patch({ openId: id, conversation: loaded(newConversation(id), session) });
+    const empty = { ...session, first_index: 0, messages: [], metadata: { agent_id: session.agent_id } };
+    this.page.store.patch({ openId: id, conversation: loaded(newConversation(id), empty) });
     this.page.go(id);
     void this.page.actions.loadElements();
     return id;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Event, EventKind, Message } from "../api/types";
+import type { Event, EventKind, Message, Session } from "../api/types";
 import { type Conversation, isBusy, itemsShown, joining, loaded, newConversation, sending, told, toldAll } from "./conversation";
 
 let seq = 0;
@@ -17,8 +17,12 @@ const said = (content: string) => event({ type: "partial", message: { role: "ass
 const called = (call_id: string) => event({ type: "tool_call", call_id, name: "shell", call: { id: call_id, name: "shell" } });
 const final = (...messages: Message[]) => event({ type: "final", messages, session: { revision: 1, message_count: 9 } });
 
+function stored(...messages: Message[]): Session {
+  return { session_id: "s", revision: 1, message_count: messages.length, first_index: 0, messages, metadata: {} };
+}
+
 function opened(...messages: Message[]): Conversation {
-  return loaded(newConversation("s"), { session_id: "s", messages, metadata: {} });
+  return loaded(newConversation("s"), stored(...messages));
 }
 
 function shown(conversation: Conversation): string[] {
@@ -67,7 +71,7 @@ test("loading the session again while it is being answered shows nothing twice",
   let conversation = sending(opened(), "r", user("u"));
   conversation = toldAll(conversation, [started(0), said("First."), called("a"), said("Sec")]);
   const before = shown(conversation);
-  conversation = loaded(conversation, { session_id: "s", messages: [user("u"), assistant("First.", calls("a"))], metadata: {} });
+  conversation = loaded(conversation, stored(user("u"), assistant("First.", calls("a"))));
   expect(shown(conversation)).toEqual(before);
   expect(before).toEqual(["user u", "text First.", "tool a running ", "text* Sec"]);
 });
@@ -76,7 +80,7 @@ test("a failure is told after what is stored", () => {
   let conversation = sending(opened(), "r", user("u"));
   conversation = toldAll(conversation, [started(0), event({ type: "request_failed", error: { type: "provider", message: "down" } })]);
   expect(shown(conversation)).toEqual(["user u", "failure down"]);
-  conversation = loaded(conversation, { session_id: "s", messages: [user("u"), assistant("half")], metadata: {} });
+  conversation = loaded(conversation, stored(user("u"), assistant("half")));
   expect(shown(conversation)).toEqual(["user u", "text half", "failure down"]);
 });
 
@@ -88,6 +92,16 @@ test("events of other requests change nothing", () => {
 test("messages that stay the same keep their items", () => {
   const messages = () => [user("u"), assistant("a", calls("c")), tool("c", "C")];
   const first = opened(...messages());
-  const second = loaded(first, { session_id: "s", messages: [...messages(), user("more")], metadata: {} });
+  const second = loaded(first, stored(...messages(), user("more")));
   expect(itemsShown(second).slice(0, 3).every((item, place) => item === itemsShown(first)[place])).toBe(true);
+});
+
+test("the end of a long session is shown first, and what comes before it later", () => {
+  const all = [user("a"), assistant("b"), user("c"), assistant("d")];
+  const end = loaded(newConversation("s"), { ...stored(...all.slice(2)), first_index: 2 });
+  expect(shown(end)).toEqual(["user c", "text d"]);
+  expect(itemsShown(end)[0]).toMatchObject({ index: 2 });
+  const whole = loaded(end, stored(...all));
+  expect(shown(whole)).toEqual(["user a", "text b", "user c", "text d"]);
+  expect(itemsShown(whole)[2]).toBe(itemsShown(end)[0]);
 });

@@ -2,7 +2,7 @@
 
 import type { Event, JsonMap, Message, Session } from "../api/types";
 import type { Item, UserItem } from "./items";
-import { itemsOf } from "./transcript";
+import { NOT_LOADED, itemsOf } from "./transcript";
 import { type Turn, applyEvent, isOver, newTurn } from "./turn";
 
 export interface Conversation {
@@ -23,7 +23,7 @@ export function newConversation(sessionId: string): Conversation {
 
 /** With the session as it is stored now. What runs goes on. */
 export function loaded(held: Conversation, session: Session): Conversation {
-  const messages = keepSame(held.messages, session.messages);
+  const messages = keepSame(held.messages, [...Array<Message>(session.first_index).fill(NOT_LOADED), ...session.messages]);
   const { turn } = held;
   const known = turn?.messageIndex !== null && turn?.messageIndex !== undefined && turn.messageIndex < messages.length;
   return { ...held, phase: "ready", problem: null, messages, metadata: session.metadata, sent: known ? null : held.sent };
@@ -33,6 +33,7 @@ export function loaded(held: Conversation, session: Session): Conversation {
 function keepSame(held: Message[], now: Message[]): Message[] {
   return now.map((message, index) => {
     const before = held[index];
+    if (message === NOT_LOADED) return before ?? message;
     return before && before.role === message.role && JSON.stringify(before) === JSON.stringify(message) ? before : message;
   });
 }

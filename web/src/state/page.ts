@@ -31,7 +31,7 @@ export class Page {
   /** Asks the server who it is; without access, the page asks for a token. */
   async start(): Promise<void> {
     try {
-      const { agents } = await this.api.agents();
+      const agents = await this.api.agents();
       this.store.patch({ access: "granted", accessProblem: null, agents });
     } catch (error) {
       const problem = asProblem(error);

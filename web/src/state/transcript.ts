@@ -5,6 +5,9 @@ import { isMap } from "../api/types";
 import { callsOf } from "./calls";
 import { type Item, type TextItem, type ToolItem, textOf } from "./items";
 
+/** Stands for a message that is there and not loaded yet. */
+export const NOT_LOADED: Message = { role: "system", content: null };
+
 /** Items by message, so that what did not change keeps its identity and is not drawn again. */
 const known = new WeakMap<Message, { index: number; items: Item[] }>();
 
@@ -14,6 +17,7 @@ export function itemsOf(messages: readonly Message[], from = 0): Item[] {
   const open = new Map<string, { at: number; item: ToolItem }>();
   for (let index = from; index < messages.length; index += 1) {
     const message = messages[index] as Message;
+    if (message === NOT_LOADED) continue;
     if (message.role === "tool" && answer(message, open, items)) continue;
     for (const item of own(message, index)) {
       if (item.kind === "tool") open.set(item.callId, { at: items.length, item });

@@ -26,6 +26,7 @@ export function Modal({ title, description, onClose, closable = true, wide = fal
           <Dialog.Content
             className="modal"
             data-wide={wide || undefined}
+            onOpenAutoFocus={focusFirstField}
             onEscapeKeyDown={stay}
             onPointerDownOutside={stay}
             {...(description ? {} : { "aria-describedby": undefined })}
@@ -47,4 +48,13 @@ export function Modal({ title, description, onClose, closable = true, wide = fal
       </Dialog.Portal>
     </Dialog.Root>
   );
+}
+
+/** The first thing to fill in, where there is one; the button that closes stands before it. */
+function focusFirstField(event: globalThis.Event): void {
+  const dialog = event.currentTarget as HTMLElement | null;
+  const field = dialog?.querySelector<HTMLElement>("input:not([type=hidden]), textarea, select, .button.primary");
+  if (!field) return;
+  event.preventDefault();
+  field.focus();
 }

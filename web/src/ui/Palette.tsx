@@ -123,9 +123,9 @@ function useFoundSessions(text: string): Entry[] {
     }
     const asked = new AbortController();
     const timer = setTimeout(() => {
-      page.api
-        .sessions(text, null, asked.signal)
-        .then(({ sessions }) => setFound(sessions))
+      page.sessions
+        .found(text, asked.signal)
+        .then(setFound)
         .catch(() => undefined);
     }, 120);
     return () => {
