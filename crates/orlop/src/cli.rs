@@ -34,6 +34,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Ask once and print the answer.
     Run(Run),
+    /// Serve the agents over HTTP.
+    Serve(Serve),
     /// Stored sessions: list, show, search, fork, edit, delete.
     #[command(subcommand)]
     Session(Session),
@@ -291,6 +293,27 @@ pub(crate) struct Run {
     /// The id of the request: sending it again gives the same answer and runs nothing twice.
     #[arg(long, value_name = "ID")]
     pub(crate) request_id: Option<String>,
+}
+
+/// Serve the agents over HTTP.
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    /// Where to listen, in place of `server.listen`: an address and a port, 0 for any that is free.
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) listen: Option<String>,
+    /// How logs are written to stderr.
+    #[arg(long, value_enum, default_value_t = LogFormat::Text)]
+    pub(crate) log_format: LogFormat,
+}
+
+/// How logs are written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// Lines for people.
+    #[default]
+    Text,
+    /// One JSON object a line.
+    Json,
 }
 
 /// Trust the orlop.toml of a project.

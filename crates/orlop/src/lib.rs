@@ -105,8 +105,17 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, plugins: Plugins) -> E
         Ok(cli) => cli,
         Err(error) => return exit::usage(&error),
     };
-    output::start_logging(cli.verbose);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let mut runtime = match &cli.command {
+        cli::Command::Serve(serve) => {
+            output::start_logging(cli.verbose + 1, serve.log_format);
+            tokio::runtime::Builder::new_multi_thread()
+        }
+        _ => {
+            output::start_logging(cli.verbose, cli::LogFormat::Text);
+            tokio::runtime::Builder::new_current_thread()
+        }
+    };
+    let runtime = runtime.enable_all().build();
     let runtime = match runtime {
         Ok(runtime) => runtime,
         Err(error) => {

@@ -1,12 +1,13 @@
 //! What commands print: tables for people, JSON for programs, logs on stderr.
 
+use crate::cli::LogFormat;
 use serde::Serialize;
 use std::io::{BufRead, IsTerminal, Write};
 use std::process::ExitCode;
 
 /// Logs on stderr: errors of Orlop itself by default, more with each `-v`; `ORLOP_LOG` sets the
 /// level by name.
-pub(crate) fn start_logging(verbose: u8) {
+pub(crate) fn start_logging(verbose: u8, format: LogFormat) {
     let named = std::env::var("ORLOP_LOG").ok().and_then(|level| level.parse().ok());
     let level = named.unwrap_or(match verbose {
         0 => tracing::Level::ERROR,
@@ -16,9 +17,14 @@ pub(crate) fn start_logging(verbose: u8) {
     let log = tracing_subscriber::fmt()
         .with_max_level(level)
         .with_writer(std::io::stderr)
-        .with_ansi(false)
-        .finish();
-    let _ = tracing::subscriber::set_global_default(log);
+        .with_ansi(false);
+    let _ = match format {
+        LogFormat::Text => tracing::subscriber::set_global_default(log.finish()),
+        LogFormat::Json => {
+            let log = log.json().flatten_event(true).with_span_list(false);
+            tracing::subscriber::set_global_default(log.finish())
+        }
+    };
 }
 
 /// Whether people look at stderr in colour.

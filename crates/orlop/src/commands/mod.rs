@@ -10,6 +10,7 @@ mod model;
 mod plugin;
 mod question;
 mod run;
+mod serve;
 mod session;
 mod trace;
 mod trust;
@@ -48,6 +49,7 @@ pub(crate) async fn dispatch(cli: Cli, plugins: Plugins) -> Result<ExitCode, Fai
         Command::Trust(command) => trust::run(&command),
         Command::Doctor { json } => doctor::run(find(false)?, json).await,
         Command::Run(run) => run::run(trust::settled(|| find(true)).await?, run).await,
+        Command::Serve(serve) => serve::run(trust::settled(|| find(true)).await?, serve).await,
         Command::Session(command) => session::run(ready(true)?, command).await,
         Command::Agent(command) => agent::agents(ready(true)?, command).await,
         Command::Tool(command) => agent::tools(ready(true)?, command).await,

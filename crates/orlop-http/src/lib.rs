@@ -1,0 +1,20 @@
+//! The HTTP host: routes over the front door of the application, live events, identity and limits.
+//!
+//! It translates and holds no rules of its own. [`Server`] is the state of all routes, [`serve`]
+//! runs it on a listener until it is told to stop. `docs/http.md` is the page for people.
+
+mod api;
+mod identity;
+mod openai;
+mod problem;
+mod request_id;
+mod serve;
+mod server;
+mod settings;
+
+pub use identity::{Identity, Right};
+pub use problem::Problem;
+pub use request_id::RequestId;
+pub use serve::serve;
+pub use server::Server;
+pub use settings::{Settings, Token};

@@ -1,0 +1,66 @@
+//! The id of an HTTP request: the client's, or a fresh one. It is returned, logged, told to hooks,
+//! and the id of the turn if the request is one.
+
+use crate::problem::Problem;
+use crate::server::Server;
+use axum::extract::{FromRequestParts, Request};
+use axum::http::request::Parts;
+use axum::http::{HeaderName, HeaderValue};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+/// The header it travels in.
+pub(crate) const HEADER: HeaderName = HeaderName::from_static("x-request-id");
+
+/// The id of the HTTP request under way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestId(String);
+
+impl RequestId {
+    /// The id.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<RequestId> for String {
+    fn from(id: RequestId) -> Self {
+        id.0
+    }
+}
+
+impl FromRequestParts<Server> for RequestId {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Server) -> Result<Self, Problem> {
+        let known = parts.extensions.get::<RequestId>().cloned();
+        Ok(known.unwrap_or_else(fresh))
+    }
+}
+
+fn fresh() -> RequestId {
+    RequestId(uuid::Uuid::new_v4().to_string())
+}
+
+/// Gives every request its id, and the response the id it did not set itself.
+pub(crate) async fn assign(mut request: Request, next: Next) -> Response {
+    let (id, checked) = match request.headers().get(&HEADER) {
+        None => (fresh(), Ok(())),
+        Some(given) => {
+            let given = given.to_str().unwrap_or_default().to_owned();
+            match orlop_app::check_id("request", &given) {
+                Ok(()) => (RequestId(given), Ok(())),
+                Err(error) => (fresh(), Err(Problem::from(error))),
+            }
+        }
+    };
+    request.extensions_mut().insert(id.clone());
+    let mut response = match checked {
+        Ok(()) => next.run(request).await,
+        Err(problem) => problem.into_response(),
+    };
+    if let Ok(value) = HeaderValue::from_str(&id.0) {
+        response.headers_mut().entry(HEADER).or_insert(value);
+    }
+    response
+}

@@ -1,0 +1,43 @@
+//! `orlop serve`: the HTTP host, until it is told to end.
+
+use crate::cli::Serve;
+use crate::exit::Failure;
+use crate::interrupt::Interrupts;
+use crate::output;
+use crate::workplace::Workplace;
+use orlop_app::Recovery;
+use orlop_app::ui::plain_line;
+use orlop_core::Error;
+use orlop_http::{Server, Settings};
+use std::process::ExitCode;
+use tokio::net::TcpListener;
+
+pub(super) async fn run(workplace: Workplace, serve: Serve) -> Result<ExitCode, Failure> {
+    let settings = Settings::of(&workplace.config).map_err(|error| Failure::config(&error))?;
+    let section = workplace.config.server().map_err(|error| Failure::config(&error))?;
+    let address = serve.listen.unwrap_or(section.listen);
+    let listener = TcpListener::bind(&address).await.map_err(|error| {
+        Error::unavailable(format!(
+            "cannot listen on {}: {error}; choose another address with --listen",
+            plain_line(&address)
+        ))
+    })?;
+    let local = listener.local_addr()?;
+    settings.check_address(local).map_err(|error| Failure::config(&error))?;
+    for left in &workplace.left_out {
+        let (name, reason) = (plain_line(&left.name), plain_line(&left.reason));
+        output::tell(&format!("orlop: plugin \"{name}\" is left out: {reason}"));
+    }
+    let mut interrupts = Interrupts::new();
+    let host = workplace.host().await?;
+    let recovered = host.app().recover(Recovery::Resume).await?;
+    if recovered > 0 {
+        output::tell(&format!("orlop: {recovered} requests that were cut off go on"));
+    }
+    let server = Server::new(host, settings)?;
+    output::tell(&format!("orlop: listening on http://{local}; {}", server.admission()));
+    let served = orlop_http::serve(server, listener, async move { interrupts.next().await }).await;
+    workplace.close().await;
+    served?;
+    Ok(ExitCode::SUCCESS)
+}
