@@ -11,6 +11,7 @@ mod model;
 mod process;
 mod schemas;
 mod test;
+mod web;
 mod workspace;
 
 use std::process::ExitCode;
@@ -49,6 +50,12 @@ const COMMANDS: &[Command] = &[
         arguments: "",
         summary: "check licence and origin of every dependency against deny.toml",
         run: licences::run,
+    },
+    Command {
+        name: "web",
+        arguments: "[--test]",
+        summary: "build the web page, which the next build of the program takes in; test it in a browser",
+        run: web::run,
     },
     Command {
         name: "bench",
