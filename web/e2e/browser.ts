@@ -19,7 +19,7 @@ export class Tab {
 
   private constructor(
     readonly page: Page,
-    private readonly server: Server,
+    server: Server,
   ) {
     page.on("pageerror", (error) => this.complaints.push(`error: ${error.message}`));
     page.on("console", (message) => {
@@ -38,6 +38,7 @@ export class Tab {
 
   static async in(page: Page, server: Server, path = "/"): Promise<Tab> {
     const tab = new Tab(page, server);
+    if (process.env.ORLOP_PAGE) await serveFolder(page, server, process.env.ORLOP_PAGE);
     page.setDefaultTimeout(15_000);
     await page.goto(server.url + path);
     await tab.composer.waitFor();
@@ -96,4 +97,20 @@ export class Tab {
     await this.page.context().close();
     expect(this.complaints).toEqual([]);
   }
+}
+
+/** Serves the page from a folder, under the server's own policy: while one works on it, the program need not be built again. */
+async function serveFolder(page: Page, server: Server, folder: string): Promise<void> {
+  const policy = (await fetch(server.url)).headers.get("content-security-policy") ?? "";
+  const isPage = (url: URL) => url.origin === server.url && (url.pathname === "/" || url.pathname.startsWith("/assets/"));
+  await page.route(isPage, async (route) => {
+    const { pathname } = new URL(route.request().url());
+    const path = pathname === "/" ? "index.html" : pathname.slice(1);
+    await route.fulfill({ path: `${folder}/${path}`, headers: { "content-type": mediaType(path), "content-security-policy": policy } });
+  });
+}
+
+function mediaType(path: string): string {
+  const types: Record<string, string> = { html: "text/html", js: "text/javascript", css: "text/css", svg: "image/svg+xml" };
+  return types[path.split(".").at(-1) ?? ""] ?? "application/octet-stream";
 }

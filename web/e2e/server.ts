@@ -23,7 +23,7 @@ export class Server {
 
   static async start(): Promise<Server> {
     const folder = await mkdtemp(join(tmpdir(), "orlop-page-"));
-    await cp(resolve(import.meta.dirname, "project"), folder, { recursive: true });
+    await cp(resolve(import.meta.dirname, "project"), join(folder, "work"), { recursive: true });
     const server = new Server(folder, await freePort());
     await server.up();
     return server;
@@ -31,8 +31,8 @@ export class Server {
 
   /** Starts the program and waits until it answers. */
   async up(): Promise<void> {
-    const child = spawn(PROGRAM, ["--config", join(this.folder, "orlop.toml"), "serve", "--listen", `127.0.0.1:${this.port}`], {
-      cwd: this.folder,
+    const child = spawn(PROGRAM, ["--config", join(this.folder, "work/orlop.toml"), "serve", "--listen", `127.0.0.1:${this.port}`], {
+      cwd: join(this.folder, "work"),
       env: { ...process.env, ORLOP_HOME: join(this.folder, "home"), XDG_CONFIG_HOME: join(this.folder, "config"), NO_COLOR: "1" },
       stdio: ["ignore", "pipe", "pipe"],
     });

@@ -32,10 +32,13 @@ interface Part {
   picture: string | null;
 }
 
+const DATA = /^data:image\/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/=\s]+$/;
 const PICTURE = /^image\/(png|jpeg|gif|webp)$/;
 
 function partOf(part: JsonMap): Part | null {
   if (part.type === "text") return null;
+  const address = isMap(part.image_url) ? part.image_url.url : part.image_url;
+  if (typeof address === "string") return { name: String(part.name ?? "Picture"), size: null, picture: DATA.test(address) ? address : null };
   const source = isMap(part.source) ? part.source : part;
   const type = String(source.media_type ?? part.media_type ?? "");
   const data = source.data ?? part.data;

@@ -5,7 +5,9 @@ import { useState } from "react";
 import { type JsonMap, isMap } from "../api/types";
 import { plainText } from "../actions/safe";
 import type { ToolItem } from "../state/items";
+import { duration } from "../ui/format";
 import { Diff, looksLikeDiff } from "./Diff";
+import { Parts } from "./Parts";
 
 const FOLD_LINES = 24;
 
@@ -13,13 +15,14 @@ export function ToolResult({ tool }: { tool: ToolItem }) {
   const { display, result } = tool;
   if (display?.type === "diff" && typeof display.diff === "string") return <Diff text={display.diff} />;
   if (display?.type === "todo" && Array.isArray(display.items)) return <Plan items={display.items.filter(isMap)} />;
-  const content = typeof display?.content === "string" ? display.content : (result ?? "");
-  const unknown = display && typeof display.type === "string" && !["text", "diff", "todo"].includes(display.type) ? display : null;
+  const known = typeof display?.content === "string" ? display.content : typeof display?.output === "string" ? display.output : null;
+  const unknown = display && typeof display.type === "string" && !KNOWN.includes(display.type) ? display : null;
   return (
     <>
       <div className="labelled">
-        <span>Result</span>
-        <Folded text={plainText(content)} />
+        <span>{display?.type === "terminal" ? terminalFacts(display) : "Result"}</span>
+        <Folded text={plainText(known ?? result ?? "")} />
+        <Parts parts={tool.parts} />
       </div>
       {unknown && (
         <div className="labelled">
@@ -29,6 +32,19 @@ export function ToolResult({ tool }: { tool: ToolItem }) {
       )}
     </>
   );
+}
+
+const KNOWN = ["text", "diff", "todo", "terminal", "answer"];
+
+/** How a command ended. */
+function terminalFacts(display: JsonMap): string {
+  const facts = ["Output"];
+  if (typeof display.exit_code === "number" && display.exit_code !== 0) facts.push(`exit code ${display.exit_code}`);
+  if (display.timed_out === true) facts.push("timed out");
+  if (display.signal !== undefined) facts.push(`ended by signal ${String(display.signal)}`);
+  if (display.running === true) facts.push("still running");
+  if (typeof display.duration_ms === "number") facts.push(duration(display.duration_ms));
+  return facts.join(" · ");
 }
 
 /** What a call is about to do, in the words of its tool. */

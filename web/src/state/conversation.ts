@@ -86,9 +86,10 @@ export function isBusy(held: Conversation): boolean {
 /** Everything to show, in order. */
 export function itemsShown(held: Conversation): Item[] {
   const { messages, turn, sent } = held;
-  if (!turn || turn.status === "done") return itemsOf(messages);
   const stored = itemsOf(messages);
-  const items = isOver(turn) ? stored : merged(stored, turn);
+  if (!turn) return stored;
+  if (turn.status === "done") return withSeen(stored, turn).items;
+  const items = isOver(turn) ? withSeen(stored, turn).items : merged(stored, turn);
   if (sent && (turn.messageIndex === null || turn.messageIndex >= messages.length)) {
     const place = isOver(turn) ? items.length : stored.length;
     const user: UserItem = { kind: "user", key: `m${messages.length}`, index: null, message: sent, pending: turn.status === "sending" };
@@ -101,17 +102,24 @@ export function itemsShown(held: Conversation): Item[] {
   return items;
 }
 
-/** What is stored of a running request, and what its events tell beyond it. */
-function merged(stored: Item[], turn: Turn): Item[] {
+/** Stored items, with what the events of the request told of their calls and nobody stores: times, output, agents inside. */
+function withSeen(stored: Item[], turn: Turn): { items: Item[]; seen: Set<string> } {
   const live = new Map(turn.items.flatMap((item) => (item.kind === "tool" ? [[item.callId, item] as const] : [])));
   const seen = new Set<string>();
+  if (live.size === 0) return { items: [...stored], seen };
   const items = stored.map((item) => {
-    if (item.kind !== "tool") return item;
-    const told = live.get(item.callId);
-    if (!told) return item;
+    const told = item.kind === "tool" ? live.get(item.callId) : undefined;
+    if (item.kind !== "tool" || !told) return item;
     seen.add(item.callId);
-    return item.result === null ? { ...told, key: item.key, arguments: item.arguments } : { ...item, children: told.children, output: told.output, began: told.began, ended: told.ended };
+    const { children, output, began, ended, decision } = told;
+    return item.result === null ? { ...told, key: item.key, arguments: item.arguments } : { ...item, children, output, began, ended, decision };
   });
+  return { items, seen };
+}
+
+/** What is stored of a running request, and what its events tell beyond it. */
+function merged(stored: Item[], turn: Turn): Item[] {
+  const { items, seen } = withSeen(stored, turn);
   // What was told before a call that is stored is stored, too.
   const isSeen = (item: Item) => item.kind === "tool" && seen.has(item.callId);
   const rest = turn.items.slice(turn.items.findLastIndex(isSeen) + 1);

@@ -28,6 +28,8 @@ export interface ToolItem {
   result: string | null;
   /** What a person sees of it, if the tool says. */
   display: JsonMap | null;
+  /** Pictures and files of the result. */
+  parts: JsonMap[];
   approval: Approval | null;
   decision: { decision: string; by: string } | null;
   /** What an agent does that work was given to. */

@@ -92,6 +92,7 @@ export function withResult(call: ToolItem, message: Message): ToolItem {
     status: failed ? "failed" : "done",
     result: textOf(message.content),
     display: isMap(display) ? display : null,
+    parts: message.multipartContent ?? [],
     approval: null,
   };
 }
@@ -108,6 +109,7 @@ export function blankTool(key: string, callId: string, name: string, given: Tool
     output: "",
     result: null,
     display: null,
+    parts: [],
     approval: null,
     decision: null,
     children: [],
