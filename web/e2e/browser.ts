@@ -50,7 +50,7 @@ export class Tab {
   }
 
   get composer(): Locator {
-    return this.page.getByRole("combobox", { name: "Message" });
+    return this.page.getByRole("textbox", { name: "Message", exact: true });
   }
 
   get stop(): Locator {

@@ -84,7 +84,7 @@ export class Server {
   /** A session in which these were said, and answered. */
   async session(...texts: string[]): Promise<string> {
     const { session_id } = await this.api<{ session_id: string }>("/sessions", {});
-    for (const content of texts) await this.api(`/sessions/${session_id}/requests`, { content, stream: false });
+    for (const content of texts) await this.api(`/sessions/${session_id}/requests`, { content, stream: false, queue: true });
     return session_id;
   }
 }

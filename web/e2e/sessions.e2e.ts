@@ -107,7 +107,7 @@ test("agent and model are switched in the session", async () => {
   const tab = await Tab.session(browser, server, id);
   await tab.page.getByRole("button", { name: /^Agent mate/ }).click();
   await tab.page.getByRole("menuitemradio", { name: "mate-large" }).click();
-  await tab.page.getByRole("button", { name: "Agent mate, model mate-large" }).click();
+  await tab.page.getByRole("button", { name: "Agent mate with model mate-large" }).click();
   await tab.page.getByRole("menuitemradio", { name: /reviewer/ }).click();
   await tab.page.getByRole("button", { name: /^Agent reviewer/ }).waitFor();
   expect((await server.api<{ agent_id: string }>(`/sessions/${id}`)).agent_id).toBe("reviewer");

@@ -11,11 +11,18 @@ const PICTURES = resolve(import.meta.dirname, "../test-results");
 let server: Server;
 let browser: Browser;
 let worked: string;
+
+/** A session in which work was done. */
+async function work(): Promise<string> {
+  const id = await server.session("mend free.sh", "please stream the tide table");
+  await server.api(`/sessions/${id}`, { title: "Free berths" }, "PATCH");
+  return id;
+}
+
 beforeAll(async () => {
   [server, browser] = await Promise.all([Server.start(), launch()]);
   await mkdir(PICTURES, { recursive: true });
-  worked = await server.session("mend free.sh", "please stream the tide table");
-  await server.api(`/sessions/${worked}`, { title: "Free berths" }, "PATCH");
+  worked = await work();
 });
 afterAll(async () => {
   await browser.close();
@@ -24,12 +31,13 @@ afterAll(async () => {
 
 for (const colorScheme of ["light", "dark"] as const) {
   test(`the main views are accessible and drawn, ${colorScheme}`, async () => {
+    const id = await work();
     const tab = await Tab.open(browser, server, "/", { colorScheme });
     const picture = (name: string) => tab.page.screenshot({ path: `${PICTURES}/${name}-${colorScheme}.png` });
     await tab.page.getByText("What shall we work on?").waitFor();
     await tab.accessible();
     await picture("new");
-    await tab.page.getByRole("button", { name: "Free berths", exact: false }).first().click();
+    await tab.page.goto(`${server.url}/#/s/${id}`);
     await tab.answer.locator("math").waitFor();
     await tab.answer.locator(".hl-string").waitFor();
     await tab.accessible();
@@ -97,6 +105,7 @@ test("everything can be done with the keyboard alone", async () => {
   await keyboard.press("Control+Shift+O");
   await tab.page.getByText("What shall we work on?").waitFor();
   await keyboard.press("Control+k");
+  await tab.page.getByRole("dialog").waitFor();
   await keyboard.type("Free berths");
   await tab.page.getByRole("option", { name: /Free berths/ }).first().waitFor();
   await keyboard.press("Enter");
@@ -113,8 +122,11 @@ test("everything can be done with the keyboard alone", async () => {
   // The menu of the session, by walking to it.
   await tab.page.getByRole("button", { name: "Session menu" }).focus();
   await keyboard.press("Enter");
+  await tab.page.getByRole("menuitem", { name: "Rename" }).waitFor();
   await keyboard.type("Ren");
+  await expect.poll(() => tab.page.evaluate(() => document.activeElement?.textContent)).toBe("Rename");
   await keyboard.press("Enter");
+  await tab.page.getByRole("dialog", { name: "Rename session" }).waitFor();
   await keyboard.type("By hand");
   await keyboard.press("Enter");
   await tab.page.getByRole("heading", { name: "By hand", level: 1 }).waitFor();

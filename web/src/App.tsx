@@ -13,7 +13,8 @@ import { setSidebar, useSidebar } from "./ui/sidebar";
 import { useShortcuts } from "./ui/useShortcuts";
 
 const Inspector = lazy(() => import("./inspector/Inspector"));
-const Palette = lazy(() => import("./ui/Palette"));
+const loadPalette = () => import("./ui/Palette");
+const Palette = lazy(loadPalette);
 const SettingsDialog = lazy(() => import("./settings/SettingsDialog"));
 const SessionSettings = lazy(() => import("./settings/SessionSettings"));
 const ShortcutsDialog = lazy(() => import("./settings/ShortcutsDialog"));
@@ -48,6 +49,11 @@ function Frame() {
   const panel = useApp((state) => state.panel);
   useShortcuts();
   useTabTitle();
+  // Whoever opens the palette types at once; it must not come after the first letters.
+  useEffect(() => {
+    const timer = setTimeout(() => void loadPalette(), 1_000);
+    return () => clearTimeout(timer);
+  }, []);
   return (
     <div className="frame" data-sidebar={sidebar || undefined} data-panel={panel ?? undefined}>
       <a className="skip" href="#composer" onClick={(event) => {

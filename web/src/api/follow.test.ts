@@ -27,6 +27,7 @@ async function run(answers: Answer[], begin?: { path: string; body: string }) {
   const { asked, client } = server(answers);
   const seen: number[] = [];
   const links: string[] = [];
+  let gaps = 0;
   let failure: unknown = null;
   await follow({
     client,
@@ -35,12 +36,13 @@ async function run(answers: Answer[], begin?: { path: string; body: string }) {
     once: true,
     onEvent: (event: Event) => seen.push(event.seq),
     onLink: (link) => links.push(link),
+    onGap: () => (gaps += 1),
     signal: new AbortController().signal,
     pause: async () => undefined,
   }).catch((error: unknown) => {
     failure = error;
   });
-  return { asked, seen, links, failure };
+  return { asked, seen, links, gaps, failure };
 }
 
 test("a stream that breaks begins again after the last number, and nothing is told twice", async () => {
@@ -48,6 +50,11 @@ test("a stream that breaks begins again after the last number, and nothing is to
   expect(ran.seen).toEqual([1, 2, 3, 4]);
   expect(ran.asked).toEqual(["GET /events?after=null -", "GET /events?after=2 2", "GET /events?after=3 3"]);
   expect(ran.links).toEqual(["open", "waiting", "open", "waiting", "open"]);
+});
+
+test("numbers that are missing after a new connection are told, others are not", async () => {
+  expect((await run([event(1) + event(9), event(10) + event(20, "final")])).gaps).toBe(0);
+  expect((await run([event(1), event(5), event(6, "final")])).gaps).toBe(1);
 });
 
 test("a request is posted once it was heard, and followed from then on", async () => {

@@ -18,6 +18,8 @@ export interface FollowOptions {
   once: boolean;
   onEvent: (event: Event) => void;
   onLink?: (link: Link) => void;
+  /** After a new connection, numbers are missing: the server may have begun again with what was under way. */
+  onGap?: () => void;
   signal: AbortSignal;
   /** Waits; replaced in tests. */
   pause?: (ms: number, signal: AbortSignal) => Promise<void>;
@@ -33,7 +35,7 @@ export function backoff(failures: number, chance = Math.random()): number {
 
 /** Follows to the end of the request, or until the signal. Throws what trying again cannot mend. */
 export async function follow(options: FollowOptions): Promise<void> {
-  const { client, path, once, onEvent, onLink, signal, pause = waitOrWake } = options;
+  const { client, path, once, onEvent, onLink, onGap, signal, pause = waitOrWake } = options;
   let { begin, after = null } = options;
   let failures = 0;
   while (!signal.aborted) {
@@ -55,10 +57,13 @@ export async function follow(options: FollowOptions): Promise<void> {
       begin = undefined;
       onLink?.("open");
       alive();
+      let first = after !== null;
       for await (const { data } of serverEvents(watched(response.body, alive))) {
         failures = 0;
         const event = read(data);
         if (!event || (after !== null && event.seq <= after)) continue;
+        if (first && event.seq !== (after ?? 0) + 1) onGap?.();
+        first = false;
         after = event.seq;
         onEvent(event);
         if (once && endsRequest(event)) return;

@@ -38,9 +38,13 @@ export function AgentChoice() {
       label="Agent and model"
       align="start"
       trigger={
-        <button type="button" className="choice-button" aria-label={`Agent ${agentId}${model ? `, model ${model}` : ""}`}>
-          <span>{agentId}</span>
-          {model && <span className="muted">{model}</span>}
+        <button type="button" className="choice-button">
+          <span className="visually-hidden">Agent</span> <span>{agentId}</span>
+          {model && (
+            <>
+              <span className="visually-hidden">with model</span> <span className="muted">{model}</span>
+            </>
+          )}
           <ChevronDown aria-hidden />
         </button>
       }

@@ -107,9 +107,8 @@ export function Composer({ attachments, footer }: { attachments: Attachments; fo
           value={text}
           placeholder={busy ? "Write the next message; it waits its turn" : "Ask anything. / for commands, @ for files"}
           aria-label="Message"
-          role="combobox"
           aria-autocomplete="list"
-          aria-expanded={completions.list.length > 0}
+          aria-haspopup="listbox"
           aria-controls={completions.list.length > 0 ? listId : undefined}
           aria-activedescendant={completions.list.length > 0 ? `${listId}-${completions.at}` : undefined}
           onChange={(event) => {

@@ -16,13 +16,13 @@ export function AgentParts() {
   const contributed = (plugin: string) => elements.filter((element) => element.plugin === plugin).length;
   return (
     <>
-      <h3>{agentId}</h3>
+      <h2>{agentId}</h2>
       {plugins &&
         (["providers", "extensions", "features", "tools"] as const).map(
           (kind) =>
             plugins[kind].length > 0 && (
               <section key={kind}>
-                <h3>{KINDS[kind]}</h3>
+                <h2>{KINDS[kind]}</h2>
                 <ul className="chips">
                   {plugins[kind].map((name) => (
                     <li key={name}>
@@ -36,7 +36,7 @@ export function AgentParts() {
         )}
       {tools && tools.length > 0 && (
         <section>
-          <h3>Tools the model may call</h3>
+          <h2>Tools the model may call</h2>
           <ul className="tool-list">
             {tools.map((tool, place) => (
               <li key={place}>

@@ -61,7 +61,7 @@ function Trace({ request }: { request: RequestState }) {
           <TimelineRow key={row.key} row={row} length={timeline.length} open={open === row.key} onToggle={() => setOpen(open === row.key ? null : row.key)} />
         ))}
       </ol>
-      <h3>By plugin</h3>
+      <h2>By plugin</h2>
       <table className="numbers">
         <thead>
           <tr>

@@ -58,7 +58,7 @@ function Days({ days }: { days: Sum[] }) {
   const most = Math.max(1, ...shown.map((day) => day.input + day.output));
   return (
     <section>
-      <h3>Tokens per day</h3>
+      <h2>Tokens per day</h2>
       <svg className="days" viewBox={`0 0 ${SHOWN_DAYS * 10} 84`} role="img" aria-label={`Tokens per day: ${shown.map((day) => `${day.name} ${day.input + day.output}`).join(", ")}`}>
         {shown.map((day, place) => {
           const x = (SHOWN_DAYS - shown.length + place) * 10;
@@ -87,7 +87,7 @@ function Bars({ title, sums }: { title: string; sums: Sum[] }) {
   const most = Math.max(1, ...sums.map((sum) => sum.input + sum.output));
   return (
     <section>
-      <h3>{title}</h3>
+      <h2>{title}</h2>
       <ul className="bars">
         {sums.slice(0, 12).map((sum) => (
           <li key={sum.name}>

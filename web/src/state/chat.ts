@@ -11,6 +11,7 @@ import { branchesAt, withBranch } from "./branches";
 import { type Conversation, isBusy, joining, loaded, newConversation, sending, toldAll } from "./conversation";
 import { textOf } from "./items";
 import type { Page } from "./page";
+import { begunAgain } from "./turn";
 
 /** So many messages are loaded first. */
 const TAIL = 60;
@@ -113,7 +114,8 @@ export class Chat {
     const requestId = crypto.randomUUID();
     this.set(sending(this.conversation, requestId, userMessage(text, attachments)));
     const ids = attachments.flatMap((attachment) => (attachment.assetId ? [attachment.assetId] : []));
-    const body: JsonMap = { content: text, request_id: requestId, stream: true };
+    // Somebody else may be at work here, or a plugin after the last answer: then it waits.
+    const body: JsonMap = { content: text, request_id: requestId, stream: true, queue: true };
     if (ids.length > 0) body.attachments = ids;
     if (overrides) body.overrides = overrides;
     await this.follow(requestId, { path: this.page.api.requestPath(id), body });
@@ -145,6 +147,11 @@ export class Chat {
         onEvent: (event) => {
           this.batch.push(event);
           if (endsRequest(event)) this.batch.flush();
+        },
+        onGap: () => {
+          this.batch.flush();
+          const { conversation } = this;
+          if (conversation?.turn) this.set({ ...conversation, turn: begunAgain(conversation.turn) });
         },
         signal: stop.signal,
       });

@@ -71,7 +71,7 @@ export class Live {
 
   private heard(event: Event): void {
     this.after = event.seq;
-    if (event.type === "partial" || event.type === "tool_partial") return;
+    if (event.type === "partial" || event.type === "tool_partial") return this.overheard(event);
     this.note(event);
     const { list, openId, conversation } = this.page.store.get();
     const sessions = afterEvent(list.sessions, event);
@@ -100,6 +100,13 @@ export class Live {
       default:
         break;
     }
+  }
+
+  /** A fragment of a request in view that nobody told us of. */
+  private overheard(event: Event): void {
+    const { openId, conversation } = this.page.store.get();
+    const known = !conversation || isBusy(conversation) || conversation.turn?.requestId === event.request_id;
+    if (!known && event.session_id === openId && event.request_id) this.page.chat.join(event.request_id);
   }
 
   /** Which sessions are at work, and which want somebody to look. */

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Event, EventKind } from "../api/types";
 import type { Item } from "./items";
-import { applyEvent, newTurn, openApprovals } from "./turn";
+import { applyEvent, begunAgain, newTurn, openApprovals } from "./turn";
 
 let seq = 0;
 function event(kind: EventKind, request = "r"): Event {
@@ -130,4 +130,9 @@ test("after its end a turn does not change", () => {
   expect(failed.status).toBe("failed");
   expect(lines(failed.items)).toEqual(["text half"]);
   expect(applyEvent(failed, event(said("more")))).toBe(failed);
+});
+
+test("what was under way when a server ended is said again, once", () => {
+  const turn = begunAgain(after(said("First."), called("c"), answered("c", "ok"), said("Sec")));
+  expect(lines(applyEvent(turn, event(said("Second"))).items)).toEqual(["text First.", "tool shell done ok", "text* Second"]);
 });

@@ -147,6 +147,11 @@ export function applyEvent(turn: Turn, event: Event, stored: ReadonlySet<string>
   }
 }
 
+/** The model is asked again for what was under way; it says it from the beginning. */
+export function begunAgain(turn: Turn): Turn {
+  return { ...turn, items: withoutDrafts(withoutLive(turn.items)) };
+}
+
 function toolName(message: Message): string {
   return typeof message.metadata?.tool_name === "string" ? message.metadata.tool_name : "tool";
 }
