@@ -49,10 +49,23 @@ impl Application {
 
     /// Runs an action by plugin and id: an application plugin's, else one of the session's agent.
     pub async fn execute_action(&self, call: ActionCall, session_id: Option<&str>) -> Result<Map> {
+        Ok(self.execute_undoable_action(call, session_id).await?.0)
+    }
+
+    /// As [`execute_action`](Self::execute_action), with the id by which the change of a session
+    /// can be undone, if there was one.
+    pub async fn execute_undoable_action(
+        &self,
+        call: ActionCall,
+        session_id: Option<&str>,
+    ) -> Result<(Map, Option<String>)> {
         let entry = self.entry(&call.plugin);
         match (entry, session_id) {
-            (Some(_), _) => self.execute_application_action(call, session_id).await,
-            (None, Some(id)) => Ok(self.execute_session_action(id, call).await?.result),
+            (Some(_), _) => Ok((self.execute_application_action(call, session_id).await?, None)),
+            (None, Some(id)) => {
+                let acted = self.execute_session_action(id, call).await?;
+                Ok((acted.result, acted.change_id))
+            }
             (None, None) => Err(unknown(&call, "; actions of a session's agent need a session")),
         }
     }
@@ -96,7 +109,7 @@ impl Application {
             &config,
             session.as_ref(),
             None,
-            TriggerSource::Manual,
+            app.started_by(TriggerSource::Manual),
             &[],
         );
         let result = app.hooked().execute(entry, &action.id, params, &cx).await?.public;
@@ -176,7 +189,8 @@ impl Application {
         let loaded = self.session(id).await?;
         let agent = self.agent_of(&loaded.session)?;
         let config = self.effective(&agent, &loaded.session, &[]);
-        let context = self.layer(&agent.base, TriggerSource::Application);
+        let source = self.started_by(TriggerSource::Application);
+        let context = self.layer(&agent.base, source);
         let acted =
             loaded.core.execute_session_action(&loaded.session, &config, call.clone(), &context);
         let (session, result) = acted.await.map_err(|error| match error.class() {

@@ -15,7 +15,8 @@ use crate::scope::{Scope, check_id};
 use crate::store::{ChangeNote, Commit, NewEvent, Store, TurnWrite};
 use crate::time::{RuntimeTimer, now};
 use crate::trace::Tracer;
-use crate::turn::{ArgumentSchemas, Running};
+use crate::turn::{ArgumentSchemas, Pausing, Running};
+use crate::watch::{Failures, Watcher};
 use orlop_core::hooks::{ApplicationInitInput, Hook, Runner};
 use orlop_core::types::app_event::{Event, EventKind, SessionState};
 use orlop_core::{
@@ -31,6 +32,7 @@ pub struct Builder {
     store: Arc<dyn Store>,
     plugins: Plugins,
     assets: Option<AssetFiles>,
+    watcher: Option<Arc<dyn Watcher>>,
 }
 
 impl Builder {
@@ -46,10 +48,17 @@ impl Builder {
         self
     }
 
+    /// With somebody who hears of everything that happens.
+    pub fn watcher(mut self, watcher: Arc<dyn Watcher>) -> Self {
+        self.watcher = Some(watcher);
+        self
+    }
+
     /// Starts the application: every agent is checked, then application plugins are initialised.
     pub async fn start(self) -> Result<Application> {
-        let Self { config, store, plugins, assets } = self;
-        let runner = Runner { timer: Some(Arc::new(RuntimeTimer)), observer: None };
+        let Self { config, store, plugins, assets, watcher } = self;
+        let observer = watcher.clone().map(|watcher| Arc::new(Failures(watcher)) as _);
+        let runner = Runner { timer: Some(Arc::new(RuntimeTimer)), observer };
         let hosts = registered_hosts(&config, &plugins)?;
         let mut applications: Vec<ApplicationEntry> = Vec::new();
         for plugin in &plugins.applications {
@@ -78,6 +87,8 @@ impl Builder {
             renewing: tokio::sync::Mutex::default(),
             arguments: ArgumentSchemas::default(),
             runner,
+            watcher,
+            pausing: Pausing::default(),
             env: Arc::new(config.env().clone()),
             config,
         };
@@ -157,6 +168,8 @@ pub(crate) struct Shared {
     /// Held while a login is renewed.
     pub(crate) renewing: tokio::sync::Mutex<()>,
     pub(crate) runner: Runner,
+    pub(crate) watcher: Option<Arc<dyn Watcher>>,
+    pub(crate) pausing: Pausing,
     /// What arguments of tool calls are judged by.
     pub(crate) arguments: ArgumentSchemas,
 }
@@ -284,7 +297,7 @@ pub(crate) struct Written {
 impl Application {
     /// An application of this configuration that keeps its data in `store`.
     pub fn builder(config: AppConfig, store: Arc<dyn Store>) -> Builder {
-        Builder { config, store, plugins: Plugins::new(), assets: None }
+        Builder { config, store, plugins: Plugins::new(), assets: None, watcher: None }
     }
 
     /// The application a hook was called by.
@@ -370,15 +383,23 @@ impl Application {
     }
 
     pub(crate) fn core_of(&self, agent: &Agent) -> Core {
-        match &self.tracer {
-            Some(tracer) => agent.core.clone().observed(tracer.clone()),
+        match self.runner().observer {
+            Some(observer) => agent.core.clone().observed(observer),
             None => agent.core.clone(),
         }
     }
 
     pub(crate) fn runner(&self) -> Runner {
-        let observer = self.tracer.clone().map(|tracer| tracer as _);
-        Runner { observer, ..self.shared.runner.clone() }
+        let runner = self.shared.runner.clone();
+        match self.tracer.clone() {
+            Some(tracer) => Runner { observer: Some(tracer), ..runner },
+            None => runner,
+        }
+    }
+
+    /// A tracer of one request.
+    pub(crate) fn new_tracer(&self) -> Option<Arc<Tracer>> {
+        Some(Arc::new(Tracer::new(self.shared.watcher.clone())))
     }
 
     /// The agent of a session: its own, else the default one.
@@ -405,6 +426,14 @@ impl Application {
         match &self.shared.assets {
             Some(assets) => context.lending("session_asset_store", assets.clone()),
             None => context,
+        }
+    }
+
+    /// Who started what is done by hand: the server, if the call came over it, else `otherwise`.
+    pub(crate) fn started_by(&self, otherwise: TriggerSource) -> TriggerSource {
+        match self.caller.source() {
+            TriggerSource::Server => TriggerSource::Server,
+            _ => otherwise,
         }
     }
 
@@ -494,7 +523,12 @@ impl Application {
                 kind: event.kind,
             })
         });
-        numbered.inspect(|event| self.shared.hub.tell(&self.scope, event)).collect()
+        numbered
+            .inspect(|event| {
+                self.watched(event);
+                self.shared.hub.tell(&self.scope, event);
+            })
+            .collect()
     }
 
     pub(crate) fn hooked(&self) -> Hooked<'_> {

@@ -14,6 +14,9 @@ use tokio::sync::{Notify, mpsc};
 /// How many events a feed holds for readers that do not keep up.
 const MAX_WAITING: usize = 20_000;
 
+/// How many events a reader that is told when it is slow may be behind.
+const MAX_BEHIND: usize = 1_024;
+
 /// How many events wait for a subscriber before it has to catch up from the store.
 const MAX_QUEUED: usize = 1_024;
 
@@ -22,6 +25,8 @@ const MAX_QUEUED: usize = 1_024;
 pub(crate) struct Feed {
     state: Mutex<FeedState>,
     changed: Notify,
+    /// Told once: those who wait for the end only need not wake up for every event.
+    ended: Notify,
 }
 
 #[derive(Default)]
@@ -61,29 +66,36 @@ impl Feed {
     pub(crate) fn end(&self) {
         locked(&self.state).ended = true;
         self.changed.notify_waiters();
+        self.ended.notify_waiters();
     }
 
     /// Waits for the end of the turn.
     pub(crate) async fn closed(&self) {
-        loop {
-            let changed = self.changed.notified();
-            let mut changed = std::pin::pin!(changed);
-            changed.as_mut().enable();
-            if locked(&self.state).ended {
-                return;
-            }
-            changed.await;
+        let ended = self.ended.notified();
+        let mut ended = std::pin::pin!(ended);
+        ended.as_mut().enable();
+        if !locked(&self.state).ended {
+            ended.await;
         }
     }
 
     /// Events with a number above `after`, to the end of the turn.
     pub(crate) fn read(self: &Arc<Self>, after: u64) -> BoxStream<'static, Arc<Event>> {
+        self.read_within(after, usize::MAX)
+    }
+
+    /// The same for a reader that has to keep up: the events end where it falls behind.
+    pub(crate) fn read_closely(self: &Arc<Self>, after: u64) -> BoxStream<'static, Arc<Event>> {
+        self.read_within(after, MAX_BEHIND)
+    }
+
+    fn read_within(self: &Arc<Self>, after: u64, most: usize) -> BoxStream<'static, Arc<Event>> {
         let reader = {
             let mut state = locked(&self.state);
             state.next_reader += 1;
             let id = state.next_reader;
             state.readers.insert(id, after);
-            Reader { feed: self.clone(), id, after }
+            Reader { feed: self.clone(), id, after, most, allowed: usize::MAX }
         };
         futures::stream::unfold(reader, |mut reader| async move {
             let event = reader.next().await?;
@@ -111,6 +123,10 @@ struct Reader {
     feed: Arc<Feed>,
     id: u64,
     after: u64,
+    /// How far behind it may be once it has caught up.
+    most: usize,
+    /// How far behind it may be now: no further than it was.
+    allowed: usize,
 }
 
 impl Reader {
@@ -123,6 +139,11 @@ impl Reader {
             {
                 let mut state = locked(&feed.state);
                 let place = state.events.partition_point(|event| event.seq <= self.after);
+                let behind = state.events.len() - place;
+                if behind > self.allowed {
+                    return None;
+                }
+                self.allowed = self.allowed.min(behind.saturating_add(self.most));
                 if let Some(event) = state.events.get(place).cloned() {
                     self.after = event.seq;
                     state.readers.insert(self.id, event.seq);
@@ -147,13 +168,48 @@ impl Drop for Reader {
 #[derive(Default)]
 pub(crate) struct Hub {
     feeds: Mutex<HashMap<(Scope, String), Arc<Feed>>>,
-    subscribers: Mutex<Vec<Subscriber>>,
+    subscribers: Mutex<Subscribers>,
 }
 
-struct Subscriber {
-    scope: Scope,
-    session: Option<String>,
-    queue: mpsc::Sender<Arc<Event>>,
+type Queue = mpsc::Sender<Arc<Event>>;
+
+/// By whom they act for and what they follow, so that an event costs those who want it.
+#[derive(Default)]
+struct Subscribers {
+    of: HashMap<Scope, OfScope>,
+    /// How many there are, as far as is known.
+    count: usize,
+    /// When there are more, those that are gone are looked for.
+    tidy_above: usize,
+}
+
+#[derive(Default)]
+struct OfScope {
+    everything: Vec<Queue>,
+    sessions: HashMap<String, Vec<Queue>>,
+}
+
+impl Subscribers {
+    /// Drops those that are gone. Most are noticed when they are told something; those who follow
+    /// what never changes are not.
+    fn tidy(&mut self) {
+        if self.count <= self.tidy_above {
+            return;
+        }
+        let mut count = 0;
+        self.of.retain(|_, of| {
+            of.everything.retain(|queue| !queue.is_closed());
+            of.sessions.retain(|_, queues| {
+                queues.retain(|queue| !queue.is_closed());
+                !queues.is_empty()
+            });
+            let left = of.everything.len() + of.sessions.values().map(Vec::len).sum::<usize>();
+            count += left;
+            left > 0
+        });
+        self.count = count;
+        self.tidy_above = (count * 2).max(1_024);
+    }
 }
 
 impl Hub {
@@ -179,20 +235,13 @@ impl Hub {
     /// Tells subscribers. One that does not keep up loses its place and has to read the store.
     pub(crate) fn tell(&self, scope: &Scope, event: &Arc<Event>) {
         let mut subscribers = locked(&self.subscribers);
-        if subscribers.is_empty() {
-            return;
+        let Some(of) = subscribers.of.get_mut(scope) else { return };
+        let tell = |queue: &Queue| queue.try_send(event.clone()).is_ok();
+        of.everything.retain(tell);
+        let session = event.session_id.as_deref();
+        if let Some(queues) = session.and_then(|session| of.sessions.get_mut(session)) {
+            queues.retain(tell);
         }
-        subscribers.retain(|subscriber| {
-            let wanted = subscriber.scope == *scope
-                && subscriber
-                    .session
-                    .as_ref()
-                    .is_none_or(|session| event.session_id.as_deref() == Some(session.as_str()));
-            match wanted {
-                true => subscriber.queue.try_send(event.clone()).is_ok(),
-                false => !subscriber.queue.is_closed(),
-            }
-        });
     }
 
     /// Events from now on. The queue ends when the subscriber does not keep up.
@@ -202,11 +251,14 @@ impl Hub {
         session: Option<&str>,
     ) -> mpsc::Receiver<Arc<Event>> {
         let (queue, events) = mpsc::channel(MAX_QUEUED);
-        locked(&self.subscribers).push(Subscriber {
-            scope: scope.clone(),
-            session: session.map(str::to_owned),
-            queue,
-        });
+        let mut subscribers = locked(&self.subscribers);
+        subscribers.count += 1;
+        subscribers.tidy();
+        let of = subscribers.of.entry(scope.clone()).or_default();
+        match session {
+            Some(session) => of.sessions.entry(session.to_owned()).or_default().push(queue),
+            None => of.everything.push(queue),
+        }
         events
     }
 }

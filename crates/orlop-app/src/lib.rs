@@ -33,6 +33,7 @@ mod trace;
 pub mod turn;
 pub mod ui;
 mod undo;
+mod watch;
 
 pub use actions::{Acted, Preview};
 pub use application::{Application, Builder, Loaded, side_request};
@@ -45,7 +46,11 @@ pub use process::{Pipes, ProcessGroup};
 pub use scope::{MAX_ID, Scope, check_id};
 pub use sessions::{NewSession, Summaries, Summary};
 pub use time::{now, rfc3339};
-pub use turn::{Approval, Decision, Recovery, Request, RequestHandle, Target, TurnInfo, error_of};
+pub use turn::{
+    Approval, Decision, Recovery, Request, RequestHandle, RequestState, RequestStatus, Target,
+    TurnInfo, WaitingCall, error_of,
+};
 pub use undo::Difference;
+pub use watch::{UnderWay, Watcher};
 
 pub use orlop_core::types::app_event::{Event, EventKind, Remember, RememberOffer, SessionState};

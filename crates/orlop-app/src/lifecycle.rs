@@ -2,6 +2,8 @@
 //! the one before left it.
 
 use crate::application::{Agent, Application, ApplicationEntry};
+use crate::lock::Wait;
+use crate::sessions::updated;
 use orlop_core::hooks::{ApplicationActionInput, ApplicationActionsInput, Hook};
 use orlop_core::types::{ActionOwner, ActionRecord, ActionStatus};
 use orlop_core::{
@@ -22,6 +24,27 @@ impl Application {
         let agent = self.agent_of(session)?;
         let app = self.in_flow().telling(extra);
         app.hooked().run(lifecycle, session, &agent, config, &[]).await
+    }
+
+    /// Runs a lifecycle on a stored session, and stores what it made of it.
+    pub async fn run_stored_lifecycle(
+        &self,
+        lifecycle: &str,
+        session_id: &str,
+        extra: Map,
+    ) -> Result<LifecycleRun> {
+        let app = self.in_flow().telling(extra).changing("run a lifecycle")?;
+        let lock = app.lock(session_id, Wait::default()).await?;
+        let session = app.session(session_id).await?.session;
+        let agent = app.agent_of(&session)?;
+        let config = app.effective(&agent, &session, &[]);
+        let mut run = app.hooked().run(lifecycle, &session, &agent, &config, &[]).await?;
+        if run.session != session {
+            let event = |_: Option<&str>| updated(lifecycle);
+            run.session = app.save_locked(&lock, run.session, event).await?;
+        }
+        lock.release().await;
+        Ok(run)
     }
 
     /// The same handle, with more data of the caller. Reserved keys are dropped with a warning.

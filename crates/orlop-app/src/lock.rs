@@ -208,6 +208,15 @@ impl Locks {
         Ok(SessionLock(held))
     }
 
+    /// How many sessions are locked by this process.
+    pub(crate) fn held(&self) -> usize {
+        let queues = locked(&self.queues);
+        // Whoever holds a lock, or waits for it, holds its queue.
+        let held = |queue: &Weak<tokio::sync::Mutex<()>>| queue.strong_count() > 0;
+        let sessions = queues.iter().filter(|((_, name), _)| !name.starts_with("request "));
+        sessions.filter(|(_, queue)| held(queue)).count()
+    }
+
     /// Waits until nobody else in this process begins the same request.
     pub(crate) async fn beginning(&self, scope: &Scope, request: &str) -> OwnedMutexGuard<()> {
         // No session has such an id.

@@ -1,10 +1,11 @@
 //! The trace of a request: which hook of which plugin ran, how long, and what it changed.
 
 use crate::lock::locked;
+use crate::watch::Watcher;
 use orlop_core::hooks::{Hook, HookEvent, Observer};
 use orlop_core::{Map, Value};
 use serde_json::json;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 /// How much of an outcome is kept, in bytes of JSON.
@@ -13,6 +14,7 @@ const KEPT: usize = 2_048;
 /// Collects what hooks do while a request runs.
 pub(crate) struct Tracer {
     began: Instant,
+    watcher: Option<Arc<dyn Watcher>>,
     state: Mutex<State>,
 }
 
@@ -38,8 +40,8 @@ struct Open {
 }
 
 impl Tracer {
-    pub(crate) fn new() -> Self {
-        Self { began: Instant::now(), state: Mutex::default() }
+    pub(crate) fn new(watcher: Option<Arc<dyn Watcher>>) -> Self {
+        Self { began: Instant::now(), watcher, state: Mutex::default() }
     }
 
     /// What has been collected since the last time.
@@ -68,6 +70,9 @@ fn micros(time: std::time::Duration) -> u64 {
 
 impl Observer for Tracer {
     fn hook(&self, plugin: &str, hook: Hook, event: HookEvent<'_>) {
+        if let (HookEvent::Failed(error), Some(watcher)) = (&event, &self.watcher) {
+            watcher.hook_failed(plugin, hook.name(), error);
+        }
         let mut state = locked(&self.state);
         if let HookEvent::Started = event {
             let runs = matches!(

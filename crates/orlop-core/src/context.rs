@@ -124,6 +124,11 @@ impl CallContext {
         self
     }
 
+    /// Who started the call.
+    pub fn source(&self) -> TriggerSource {
+        self.trigger_source
+    }
+
     /// Makes hooks and tools of this call see a cancellation.
     pub fn cancelled_by(mut self, cancellation: Arc<dyn Cancellation>) -> Self {
         self.cancellation = Some(cancellation);

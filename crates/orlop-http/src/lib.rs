@@ -4,17 +4,27 @@
 //! runs it on a listener until it is told to stop. `docs/http.md` is the page for people.
 
 mod api;
+mod caller;
+mod connection;
+mod extract;
+mod guard;
 mod identity;
+mod limits;
+mod metrics;
 mod openai;
+mod page;
 mod problem;
 mod request_id;
+mod route;
 mod serve;
 mod server;
 mod settings;
+mod sse;
 
 pub use identity::{Identity, Right};
+pub use metrics::Metrics;
 pub use problem::Problem;
 pub use request_id::RequestId;
 pub use serve::serve;
-pub use server::Server;
+pub use server::{Server, TurnSlot};
 pub use settings::{Settings, Token};

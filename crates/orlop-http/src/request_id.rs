@@ -2,6 +2,7 @@
 //! and the id of the turn if the request is one.
 
 use crate::problem::Problem;
+use crate::route::Input;
 use crate::server::Server;
 use axum::extract::{FromRequestParts, Request};
 use axum::http::request::Parts;
@@ -14,20 +15,33 @@ pub(crate) const HEADER: HeaderName = HeaderName::from_static("x-request-id");
 
 /// The id of the HTTP request under way.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RequestId(String);
+pub struct RequestId {
+    id: String,
+    given: bool,
+}
 
 impl RequestId {
     /// The id.
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.id
+    }
+
+    /// Whether the client chose it, so that the same request may have come before.
+    pub fn is_given(&self) -> bool {
+        self.given
+    }
+
+    /// The same request under the id that its body gives it, if it does.
+    #[must_use]
+    pub(crate) fn or_of_body(self, id: Option<String>) -> Self {
+        match id {
+            Some(id) => Self { id, given: true },
+            None => self,
+        }
     }
 }
 
-impl From<RequestId> for String {
-    fn from(id: RequestId) -> Self {
-        id.0
-    }
-}
+impl Input for RequestId {}
 
 impl FromRequestParts<Server> for RequestId {
     type Rejection = Problem;
@@ -39,7 +53,7 @@ impl FromRequestParts<Server> for RequestId {
 }
 
 fn fresh() -> RequestId {
-    RequestId(uuid::Uuid::new_v4().to_string())
+    RequestId { id: uuid::Uuid::new_v4().to_string(), given: false }
 }
 
 /// Gives every request its id, and the response the id it did not set itself.
@@ -49,7 +63,7 @@ pub(crate) async fn assign(mut request: Request, next: Next) -> Response {
         Some(given) => {
             let given = given.to_str().unwrap_or_default().to_owned();
             match orlop_app::check_id("request", &given) {
-                Ok(()) => (RequestId(given), Ok(())),
+                Ok(()) => (RequestId { id: given, given: true }, Ok(())),
                 Err(error) => (fresh(), Err(Problem::from(error))),
             }
         }
@@ -59,7 +73,7 @@ pub(crate) async fn assign(mut request: Request, next: Next) -> Response {
         Ok(()) => next.run(request).await,
         Err(problem) => problem.into_response(),
     };
-    if let Ok(value) = HeaderValue::from_str(&id.0) {
+    if let Ok(value) = HeaderValue::from_str(&id.id) {
         response.headers_mut().entry(HEADER).or_insert(value);
     }
     response

@@ -1,17 +1,85 @@
-//! Serving a listener until it is time to stop.
+//! Serving a listener until it is time to stop, and stopping in order.
 
-use crate::server::Server;
-use orlop_core::{Error, Result};
+use crate::connection::Connection;
+use crate::server::{Phase, Server};
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
+use hyper_util::service::TowerToHyperService;
+use orlop_core::Result;
 use std::future::Future;
-use tokio::net::TcpListener;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
 
-/// Answers requests on `listener` until `shutdown` is done, then ends in order.
+/// How much of a request's head is read, and how many headers it may have.
+const MAX_HEAD: usize = 64 * 1024;
+const MAX_HEADERS: usize = 100;
+
+/// How long a client may leave what it asked for unread.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long connections have to end by themselves, after their streams were told to.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// Answers requests on `listener` until `shutdown` is done, then ends in order: it accepts nothing
+/// more, turns come to a checkpoint, streams are told to resume, and host plugins are stopped.
 pub async fn serve(
     server: Server,
     listener: TcpListener,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> Result<()> {
-    let served = axum::serve(listener, server.router()).with_graceful_shutdown(shutdown).await;
+    let router = server.router();
+    let ending = GracefulShutdown::new();
+    let mut shutdown = std::pin::pin!(shutdown);
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = &mut shutdown => break,
+        };
+        match accepted {
+            Ok((stream, _)) => connect(&server, &router, stream, ending.watcher()),
+            Err(error) => {
+                tracing::warn!(target: "orlop::http", %error, "a connection could not be accepted");
+                // There may be too many open files; they become fewer with time.
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+    }
+    drop(listener);
+    server.enter(Phase::Draining);
+    let left = server.app().pause(server.limits().shutdown_timeout).await;
+    if left > 0 {
+        tracing::warn!(target: "orlop::http", left, "turns are cut off; they go on when a server is back");
+    }
+    server.enter(Phase::Closing);
+    let _ = tokio::time::timeout(LAST_WORDS, ending.shutdown()).await;
     server.stop().await;
-    served.map_err(|error| Error::unavailable(format!("the server ended: {error}")))
+    Ok(())
+}
+
+fn connect(server: &Server, router: &axum::Router, stream: TcpStream, watcher: Watcher) {
+    let (open, most) = (server.connections(), server.limits().connections);
+    if open.fetch_add(1, Ordering::Relaxed) >= most {
+        open.fetch_sub(1, Ordering::Relaxed);
+        tracing::warn!(target: "orlop::http", most, "a connection was refused: there are too many");
+        return;
+    }
+    let _ = stream.set_nodelay(true);
+    let stream = TokioIo::new(Connection::new(stream, PATIENCE));
+    let service = TowerToHyperService::new(router.clone());
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(server.limits().client_timeout)
+        .max_buf_size(MAX_HEAD)
+        .max_headers(MAX_HEADERS)
+        .serve_connection(stream, service);
+    let connection = watcher.watch(connection);
+    let server = server.clone();
+    tokio::spawn(async move {
+        if let Err(error) = connection.await {
+            tracing::debug!(target: "orlop::http", %error, "a connection ended");
+        }
+        server.connections().fetch_sub(1, Ordering::Relaxed);
+    });
 }

@@ -1,17 +1,44 @@
 //! What an operator sets: who may use the server, and how much of it.
 
 use crate::identity::Right;
+use crate::metrics::Metrics;
 use orlop_app::Scope;
-use orlop_app::config::AppConfig;
+use orlop_app::config::{AppConfig, ServerJwt, ServerLimits};
 use orlop_core::{Error, Result};
 use std::fmt;
 use std::net::SocketAddr;
 
 /// The settings of a server.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone)]
 pub struct Settings {
-    /// Who may use it. Without any, everybody who reaches it is the local user.
+    /// Who may use it. Without any, and without `jwt`, everybody who reaches it is the local user.
     pub tokens: Vec<Token>,
+    /// Whose signed tokens are accepted.
+    pub jwt: Option<ServerJwt>,
+    /// Further names that it is reached by where nobody has to say who they are.
+    pub hosts: Vec<String>,
+    /// Pages elsewhere that may use it.
+    pub origins: Vec<String>,
+    /// How much of it may be used.
+    pub limits: ServerLimits,
+    /// The largest attachment.
+    pub max_asset_bytes: u64,
+    /// What counts; the same one watches the application.
+    pub metrics: Metrics,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            tokens: Vec::new(),
+            jwt: None,
+            hosts: Vec::new(),
+            origins: Vec::new(),
+            limits: ServerLimits::default(),
+            max_asset_bytes: orlop_app::assets::MAX_BYTES,
+            metrics: Metrics::default(),
+        }
+    }
 }
 
 /// A bearer token: whom it stands for, and what that user may do. Debugging does not show it.
@@ -32,24 +59,48 @@ impl fmt::Debug for Token {
 }
 
 impl Settings {
-    /// What `[server]` says.
+    /// What `[server]` and `[assets]` say.
     pub fn of(config: &AppConfig) -> Result<Self> {
         let section = config.server()?;
-        let tokens = section.tokens.into_iter().map(|token| Token {
-            secret: token.token,
-            scope: token.scope,
-            rights: vec![Right::Chat],
+        let tokens = section.tokens.into_iter().map(|token| {
+            let rights = token.scopes.iter().map(|name| right_named(name));
+            Ok(Token {
+                secret: token.token,
+                scope: token.scope,
+                rights: rights.collect::<Result<_>>()?,
+            })
         });
-        Ok(Self { tokens: tokens.collect() })
+        Ok(Self {
+            tokens: tokens.collect::<Result<_>>()?,
+            jwt: section.jwt,
+            hosts: section.hosts,
+            origins: section.origins,
+            limits: section.limits,
+            max_asset_bytes: config.assets()?.max_bytes,
+            metrics: Metrics::default(),
+        })
+    }
+
+    /// Whether nobody has to say who they are.
+    pub fn is_open(&self) -> bool {
+        self.tokens.is_empty() && self.jwt.is_none()
     }
 
     /// Refuses an address that others reach where nobody has to say who they are.
     pub fn check_address(&self, address: SocketAddr) -> Result<()> {
-        if address.ip().to_canonical().is_loopback() || !self.tokens.is_empty() {
+        if address.ip().to_canonical().is_loopback() || !self.is_open() {
             return Ok(());
         }
         Err(Error::bad_argument(format!(
-            "{address} can be reached by others, and there are no tokens; add [[server.tokens]] to the configuration, or listen on 127.0.0.1"
+            "{address} can be reached by others, and nobody would need a token; add [[server.tokens]] to the configuration, or listen on 127.0.0.1"
         )))
     }
+}
+
+fn right_named(name: &str) -> Result<Right> {
+    Right::named(name).ok_or_else(|| {
+        Error::bad_argument(format!(
+            "server.tokens: there is no scope \"{name}\"; use read, chat or admin"
+        ))
+    })
 }

@@ -3,11 +3,12 @@
 use crate::exit::Failure;
 use orlop_app::assets::{AssetFiles, AssetLimits};
 use orlop_app::config::{AppConfig, Locations, RuntimeEnv};
-use orlop_app::{Application, Host, Plugins};
+use orlop_app::{Application, Host, Plugins, Watcher};
 use orlop_core::Error;
 use orlop_mcp::McpServers;
 use orlop_runtime::{LeftOut, Runtime, Workbench};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// What the flags of a command say about the configuration.
 #[derive(Clone)]
@@ -105,6 +106,10 @@ impl Workplace {
 
     /// Starts the application.
     pub(crate) async fn application(&self) -> Result<Application, Failure> {
+        self.started(None).await
+    }
+
+    async fn started(&self, watcher: Option<Arc<dyn Watcher>>) -> Result<Application, Failure> {
         self.config.verify(&self.plugins.schema())?;
         let url = self.config.store_url().map_err(|error| Failure::config(&error))?;
         let store = orlop_store::open(&url, &self.database()).map_err(|error| {
@@ -114,12 +119,13 @@ impl Workplace {
                 _ => Failure::from(error),
             }
         })?;
-        let app = Application::builder(self.config.clone(), store)
+        let mut app = Application::builder(self.config.clone(), store)
             .plugins(self.plugins.clone())
-            .assets(self.assets()?)
-            .start()
-            .await;
-        app.map_err(|error| match error.plugin_name() {
+            .assets(self.assets()?);
+        if let Some(watcher) = watcher {
+            app = app.watcher(watcher);
+        }
+        app.start().await.map_err(|error| match error.plugin_name() {
             Some(_) => Failure::from(error),
             None => Failure::config(&error),
         })
@@ -150,6 +156,11 @@ impl Workplace {
     /// Starts the application and opens its front door.
     pub(crate) async fn host(&self) -> Result<Host, Failure> {
         Ok(Host::start(self.application().await?, None).await?)
+    }
+
+    /// The same, with somebody who hears of everything that happens.
+    pub(crate) async fn watched_host(&self, watcher: Arc<dyn Watcher>) -> Result<Host, Failure> {
+        Ok(Host::start(self.started(Some(watcher)).await?, None).await?)
     }
 }
 

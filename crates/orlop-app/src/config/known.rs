@@ -43,6 +43,18 @@ pub(super) static SECTIONS: LazyLock<Map> = LazyLock::new(|| {
                             "description": "Who may use it. Without any, only this machine may.",
                         }),
                     ),
+                    ("jwt", jwt()),
+                    (
+                        "hosts",
+                        texts("Further names that it is reached by, as in \"orlop.example.com\"."),
+                    ),
+                    (
+                        "origins",
+                        texts(
+                            "Pages elsewhere that may use it, as in \"https://app.example.com\".",
+                        ),
+                    ),
+                    ("limits", limits()),
                 ],
             ),
         ),
@@ -190,10 +202,68 @@ fn token() -> Value {
             ("token", with(text("The token."), "writeOnly", json!(true))),
             ("tenant", text("The tenant.")),
             ("user", text("The user.")),
+            (
+                "scopes",
+                json!({
+                    "type": "array", "items": { "enum": ["read", "chat", "admin"] },
+                    "default": ["read", "chat"], "description": "What may be done with it.",
+                }),
+            ),
         ],
     );
     token["required"] = json!(["token", "tenant", "user"]);
     token
+}
+
+fn jwt() -> Value {
+    table(
+        "Tokens that somebody else signs.",
+        &[
+            (
+                "secret",
+                with(text("The secret that signer and server share."), "writeOnly", json!(true)),
+            ),
+            ("jwks", text("A file with the signer's public keys; relative to this file.")),
+            ("issuer", text("Who has to have signed them.")),
+            ("audience", text("Whom they have to be meant for.")),
+            (
+                "tenant_claim",
+                with(text("The claim that names the tenant."), "default", json!("tenant")),
+            ),
+            ("user_claim", with(text("The claim that names the user."), "default", json!("sub"))),
+            (
+                "scope_claim",
+                with(text("The claim that names what may be done."), "default", json!("scope")),
+            ),
+        ],
+    )
+}
+
+/// The keys of `[server.limits]`, what they mean, and their defaults.
+const LIMITS: &[(&str, &str, u64)] = &[
+    ("body_bytes", "The largest body of a request; attachments have assets.max_bytes.", 16 << 20),
+    ("turns_per_tenant", "Turns that run at once for one tenant.", 256),
+    ("requests_per_minute", "Requests a minute with one token.", 1_200),
+    ("streams_per_tenant", "Event streams open at once for one tenant.", 20_000),
+    ("connections", "Connections open at once.", 40_000),
+    ("client_timeout_s", "Seconds a client may take to send what it has begun.", 30),
+    ("queue_timeout_s", "Seconds a request with `queue` waits for a busy session.", 600),
+    ("shutdown_timeout_s", "Seconds turns have to reach a checkpoint when the server ends.", 20),
+];
+
+/// The default of a limit of the server.
+pub(super) fn server_limit(key: &str) -> u64 {
+    LIMITS.iter().find(|(name, ..)| *name == key).map_or(u64::MAX, |(_, _, default)| *default)
+}
+
+fn limits() -> Value {
+    let keys: Vec<(&str, Value)> = LIMITS
+        .iter()
+        .map(|(key, description, default)| {
+            (*key, with(count(description), "default", json!(default)))
+        })
+        .collect();
+    table("How much of the server may be used.", &keys)
 }
 
 fn text(description: &str) -> Value {

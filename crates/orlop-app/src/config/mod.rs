@@ -22,6 +22,7 @@ mod resolve;
 mod schema;
 mod secrets;
 mod sections;
+mod server;
 mod show;
 mod starter;
 #[cfg(test)]
@@ -41,7 +42,8 @@ pub use problem::{ConfigError, Problem, ProblemKind};
 pub use request::resolve_request_config;
 pub use schema::Schema;
 pub use secrets::{MASK, without_secrets};
-pub use sections::{Assets, McpServer, McpTransport, PluginEntry, Server, ServerToken};
+pub use sections::{Assets, McpServer, McpTransport, PluginEntry};
+pub use server::{Server, ServerJwt, ServerLimits, ServerToken};
 pub use show::{Shown, ShownValue};
 pub use starter::starter;
-pub use trust::{Answer, ProjectTrust, TrustState, TrustedFolders, TrustedSetting};
+pub use trust::{Answer, ProjectTrust, TrustState, TrustedFolders, TrustedSetting, first_powerful};

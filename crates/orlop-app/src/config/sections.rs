@@ -6,7 +6,6 @@ use super::env::Vars;
 use super::known;
 use super::problem::{Problem, ProblemKind};
 use super::tree::{Content, Node, below};
-use crate::Scope;
 use orlop_core::types::nearest::hint;
 use orlop_core::{Error, Map, Result, Value};
 use std::fmt;
@@ -53,24 +52,6 @@ pub enum McpTransport {
         /// Further headers.
         headers: Vars,
     },
-}
-
-/// `[server]`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Server {
-    /// Host and port.
-    pub listen: String,
-    /// Who may use it.
-    pub tokens: Vec<ServerToken>,
-}
-
-/// A bearer token and whom it stands for. Debugging does not show the token.
-#[derive(Clone, PartialEq)]
-pub struct ServerToken {
-    /// The token.
-    pub token: String,
-    /// Whom it stands for.
-    pub scope: Scope,
 }
 
 /// `[assets]`.
@@ -147,28 +128,6 @@ impl AppConfig {
         Ok(self.setting("hosts", "plugins")?.as_ref().map(texts).unwrap_or_default())
     }
 
-    /// `[server]`.
-    pub fn server(&self) -> Result<Server> {
-        let listen = self.text_setting("server", "listen")?;
-        let tokens = self.setting("server", "tokens")?.unwrap_or_default();
-        let tokens = tokens.as_array().into_iter().flatten().enumerate().map(|(index, token)| {
-            let text = |key: &str| {
-                token.get(key).and_then(Value::as_str).filter(|text| !text.is_empty()).ok_or_else(
-                    || {
-                        Error::bad_argument(format!(
-                            "server.tokens[{index}].{key} is missing; add it"
-                        ))
-                    },
-                )
-            };
-            Ok(ServerToken {
-                token: text("token")?.to_owned(),
-                scope: Scope::new(text("tenant")?, text("user")?)?,
-            })
-        });
-        Ok(Server { listen, tokens: tokens.collect::<Result<_>>()? })
-    }
-
     /// `store.url`.
     pub fn store_url(&self) -> Result<String> {
         self.text_setting("store", "url")
@@ -229,7 +188,7 @@ impl AppConfig {
     }
 
     /// The value of a key in a section, or its default.
-    fn setting(&self, section: &str, key: &str) -> Result<Option<Value>> {
+    pub(super) fn setting(&self, section: &str, key: &str) -> Result<Option<Value>> {
         let node = self.tree.get(section).and_then(Node::table).and_then(|table| table.get(key));
         match node {
             Some(node) => Ok(Some(self.resolved(node, &below(section, key))?)),
@@ -237,7 +196,7 @@ impl AppConfig {
         }
     }
 
-    fn text_setting(&self, section: &str, key: &str) -> Result<String> {
+    pub(super) fn text_setting(&self, section: &str, key: &str) -> Result<String> {
         match self.setting(section, key)? {
             Some(Value::String(text)) => Ok(text),
             _ => Err(Error::wrong_type(format!(
@@ -252,7 +211,7 @@ pub(super) fn is_enabled(node: &Node) -> bool {
     !enabled.is_some_and(|node| matches!(node.content, Content::Scalar(Value::Bool(false))))
 }
 
-fn texts(value: &Value) -> Vec<String> {
+pub(super) fn texts(value: &Value) -> Vec<String> {
     let items = value.as_array().into_iter().flatten();
     items.filter_map(Value::as_str).map(str::to_owned).collect()
 }
@@ -260,12 +219,6 @@ fn texts(value: &Value) -> Vec<String> {
 fn vars(value: Option<&Value>) -> Vars {
     let entries = value.and_then(Value::as_object).into_iter().flatten();
     entries.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect()
-}
-
-impl fmt::Debug for ServerToken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ServerToken({})", self.scope)
-    }
 }
 
 /// Shows the name only: arguments, variables and headers may be secrets.

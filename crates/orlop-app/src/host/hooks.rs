@@ -2,6 +2,7 @@
 
 use crate::application::Application;
 use crate::lock::locked;
+use futures::StreamExt;
 use orlop_core::hooks::{
     AttachmentInput, ContextInput, FileInfo, Hook, InterceptInput, Interception, RequestInfo,
     RequestKind, Rewrite, ToolCallInfo, ToolGate, ToolResultInfo,
@@ -307,10 +308,14 @@ impl Application {
         self.tell_hosts(Hook::OnTurnPersisted, &info).await;
     }
 
-    /// Waits until a turn of this process has left nothing to do.
+    /// Waits until a turn has left nothing to do. One of another process is over with its last
+    /// event.
     pub(crate) async fn settled(&self, request: &str) {
         if let Some(feed) = self.shared.hub.feed(&self.scope, request) {
-            feed.closed().await;
+            return feed.closed().await;
+        }
+        if let Ok(mut events) = self.request_events(request, 0).await {
+            while events.next().await.is_some() {}
         }
     }
 }

@@ -55,6 +55,8 @@ pub struct ChatRequest {
     pub wait: Wait,
     /// What becomes of tool calls that a person should decide on.
     pub approval: Approval,
+    /// Whether the events end where whoever reads them falls far behind.
+    pub closely: bool,
     /// The headers, where the surface has some; names in lower case.
     pub headers: Map,
     /// What the surface tells hooks: its own keys, its live objects, and data of its caller.
@@ -83,6 +85,11 @@ impl Chat {
     pub async fn ended(self) {
         drop(self.events);
         let _ = self.ended.await;
+    }
+
+    /// The events, and what ends when everything that belongs to the request has run.
+    pub fn into_parts(self) -> (BoxStream<'static, Arc<Event>>, tokio::task::JoinHandle<()>) {
+        (self.events, self.ended)
     }
 
     /// The events, for surfaces that pass them on. The request-end hooks run without them.
@@ -223,15 +230,12 @@ impl Host {
                 wait: request.wait,
                 approval: request.approval,
                 preface,
+                closely: request.closely,
             })
             .await?;
         app.adopt_assets(&request.attachments, &info.session_id).await?;
-        let watched = app.request_events(&info.request_id, 0).await;
         let (ender, at_end, inside) = (app.clone(), info.clone(), inside.clone());
         let ended = tokio::spawn(async move {
-            if let Ok(mut events) = watched {
-                while events.next().await.is_some() {}
-            }
             ender.settled(&at_end.request_id).await;
             ender.tell_hosts(Hook::OnRequestEnd, &at_end).await;
             drop(inside);

@@ -106,6 +106,7 @@ impl Driver {
         }
         let key = (self.app.scope.clone(), self.request.clone());
         locked(&self.app.shared.running).remove(&key);
+        self.app.shared.pausing.one_left();
         self.lend(false);
         let Self { app, lock, request, .. } = self;
         lock.release().await;
@@ -116,6 +117,9 @@ impl Driver {
         loop {
             let next = std::mem::take(&mut self.next);
             for effect in next.effects {
+                if self.pauses_before(&effect) {
+                    return Ok(());
+                }
                 match effect {
                     Effect::CallModel => {
                         let (input, events) = self.call_model().await;
@@ -130,6 +134,9 @@ impl Driver {
                 }
             }
             if self.next.effects.is_empty() {
+                if self.pauses_waiting() {
+                    return Ok(());
+                }
                 let (input, events) = self.wait().await?;
                 if let Some(input) = input {
                     self.step(input, events).await?;
@@ -260,6 +267,14 @@ impl Driver {
                 None => std::future::pending().await,
             }
         };
+        let app = self.app.clone();
+        let may_pause = self.persist && self.tools.is_empty();
+        let paused = async {
+            match may_pause {
+                true => app.shared.pausing.begun().await,
+                false => std::future::pending().await,
+            }
+        };
         tokio::select! {
             biased;
             control = control => match control {
@@ -269,6 +284,7 @@ impl Driver {
             Some(event) = self.tools.next(), if !self.tools.is_empty() => {
                 self.tool_event(event).await
             }
+            () = paused => Ok((None, Vec::new())),
             () = tokio::time::sleep(SIGNALS), if self.persist => {
                 self.look_for_signals().await?;
                 Ok((None, Vec::new()))
@@ -436,6 +452,7 @@ impl Driver {
             request_id: Some(self.request.clone()),
             kind,
         });
+        self.app.watched(&event);
         if self.persist {
             self.app.shared.hub.tell(&self.app.scope, &event);
         }

@@ -13,22 +13,25 @@ mod journal;
 pub mod machine;
 mod model;
 mod models;
+mod pause;
 mod recover;
 mod replay;
 mod shorten;
+mod state;
 mod tools;
 
 pub(crate) use arguments::ArgumentSchemas;
 pub use info::TurnInfo;
 pub use machine::{Outcome, Turn};
+pub(crate) use pause::Pausing;
 pub use recover::Recovery;
+pub use state::{RequestState, RequestStatus, WaitingCall};
 
 use crate::application::{Application, Step};
 use crate::lock::{SessionLock, Wait, locked};
 use crate::scope::check_id;
 use crate::sessions::{NewSession, is_stored};
 use crate::store::TurnWrite;
-use crate::trace::Tracer;
 use driver::Driver;
 use futures::stream::{BoxStream, StreamExt};
 use machine::{Again, Effect, Next, Phase};
@@ -72,6 +75,8 @@ pub struct Request {
     pub approval: Approval,
     /// Texts that go before the user's message and are not stored.
     pub preface: Vec<String>,
+    /// Whether the events end where whoever reads them falls far behind.
+    pub closely: bool,
 }
 
 /// The session of a request.
@@ -198,26 +203,27 @@ impl Application {
         let request_id =
             request.request_id.clone().unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
         check_id("request", &request_id)?;
-        let app = Self { tracer: Some(Arc::new(Tracer::new())), ..self.in_flow() };
+        let app = Self { tracer: self.new_tracer(), ..self.in_flow() };
+        let closely = request.closely;
         if request.request_id.is_none() {
-            return Ok(app.prepare(request, request_id).await?.spawn());
+            return Ok(app.prepare(request, request_id).await?.spawn(closely));
         }
         let _beginning = self.shared.locks.beginning(&self.scope, &request_id).await;
-        if let Some(handle) = app.join(&request_id).await? {
+        if let Some(handle) = app.join(&request_id, closely).await? {
             return Ok(handle);
         }
         match app.clone().prepare(request, request_id.clone()).await {
-            Ok(prepared) => Ok(prepared.spawn()),
+            Ok(prepared) => Ok(prepared.spawn(closely)),
             // Another process may have begun the same request meanwhile.
             Err(error) if error.class() == ErrorClass::Conflict => {
-                app.join(&request_id).await?.ok_or(error)
+                app.join(&request_id, closely).await?.ok_or(error)
             }
             Err(error) => Err(error),
         }
     }
 
     /// The handle of a request that was sent before.
-    async fn join(&self, request_id: &str) -> Result<Option<RequestHandle>> {
+    async fn join(&self, request_id: &str, closely: bool) -> Result<Option<RequestHandle>> {
         let key = (self.scope.clone(), request_id.to_owned());
         let running = locked(&self.shared.running).get(&key).map(|running| running.session.clone());
         let session_id = match running {
@@ -227,7 +233,10 @@ impl Application {
                 None => return Ok(None),
             },
         };
-        let events = self.request_events(request_id, 0).await?;
+        let events = match closely {
+            true => self.request_events_closely(request_id, 0).await?,
+            false => self.request_events(request_id, 0).await?,
+        };
         let app = Self { flow: None, tracer: None, ..self.clone() };
         Ok(Some(RequestHandle { request_id: request_id.to_owned(), session_id, app, events }))
     }
@@ -421,9 +430,10 @@ impl Driver {
     }
 
     /// Runs the turn in a task of its own.
-    fn spawn(mut self) -> RequestHandle {
+    fn spawn(mut self, closely: bool) -> RequestHandle {
         let app = Application { flow: None, tracer: None, ..self.app.clone() };
         let events = match &self.feed {
+            Some(feed) if closely => until_end(feed.read_closely(0)),
             Some(feed) => until_end(feed.read(0)),
             None => futures::stream::empty().boxed(),
         };

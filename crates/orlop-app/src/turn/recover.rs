@@ -7,9 +7,7 @@ use crate::application::{Application, Step};
 use crate::lock::{SessionLock, Wait};
 use crate::scope::Scope;
 use crate::store::TurnRecord;
-use crate::trace::Tracer;
 use orlop_core::{ErrorClass, Result};
-use std::sync::Arc;
 
 /// What becomes of a turn whose process is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,8 +74,7 @@ impl Application {
     ) -> Result<bool> {
         let (request, session) = (record.request.clone(), record.session.clone());
         let (mut turn, journal) = restored(record)?;
-        let app =
-            Self { tracer: Some(Arc::new(Tracer::new())), ..self.telling(turn.context.clone()) };
+        let app = Self { tracer: self.new_tracer(), ..self.telling(turn.context.clone()) };
         let session = app.session(&session).await?.session;
         let agent = match app.shared.agent(&turn.agent) {
             Ok(agent) => agent,

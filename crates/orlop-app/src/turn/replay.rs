@@ -10,6 +10,9 @@ use orlop_core::{Error, Result};
 use std::sync::Arc;
 use std::time::Duration;
 
+/// How the feed of a running turn is read.
+type ReadFeed = fn(&Arc<Feed>, u64) -> BoxStream<'static, Arc<Event>>;
+
 impl Application {
     /// Events of a request with a number above `after`: those that happened, then those that
     /// happen, to the end of the request.
@@ -18,14 +21,31 @@ impl Application {
         request_id: &str,
         after: u64,
     ) -> Result<BoxStream<'static, Arc<Event>>> {
+        self.replayed(request_id, after, Feed::read).await
+    }
+
+    /// The same events for somebody who has to keep up with them: where they fall far behind, the
+    /// events end before the request does, and they come back with the number of the last one.
+    pub async fn request_events_closely(
+        &self,
+        request_id: &str,
+        after: u64,
+    ) -> Result<BoxStream<'static, Arc<Event>>> {
+        self.replayed(request_id, after, Feed::read_closely).await
+    }
+
+    async fn replayed(
+        &self,
+        request_id: &str,
+        after: u64,
+        read: ReadFeed,
+    ) -> Result<BoxStream<'static, Arc<Event>>> {
         check_id("request", request_id)?;
-        if let Some(feed) = self.shared.hub.feed(&self.scope, request_id) {
-            return Ok(until_end(self.stored_then(request_id, after, Some(feed)).await?));
-        }
-        if self.shared.store.turn(&self.scope, request_id).await?.is_none() {
+        let feed = self.shared.hub.feed(&self.scope, request_id);
+        if feed.is_none() && self.shared.store.turn(&self.scope, request_id).await?.is_none() {
             return Err(Error::not_found(format!("there is no request \"{request_id}\"")));
         }
-        Ok(until_end(self.stored_then(request_id, after, None).await?))
+        Ok(until_end(self.stored_then(request_id, after, feed, read).await?))
     }
 
     async fn stored_then(
@@ -33,6 +53,7 @@ impl Application {
         request_id: &str,
         after: u64,
         feed: Option<Arc<Feed>>,
+        read: ReadFeed,
     ) -> Result<BoxStream<'static, Arc<Event>>> {
         let query =
             EventQuery { request: Some(request_id.to_owned()), after, ..EventQuery::default() };
@@ -45,7 +66,7 @@ impl Application {
         let last = stored.last().map_or(after, |event| event.seq);
         let stored = futures::stream::iter(stored.into_iter().map(Arc::new));
         Ok(match feed {
-            Some(feed) => stored.chain(feed.read(last)).boxed(),
+            Some(feed) => stored.chain(read(&feed, last)).boxed(),
             None if ended => stored.boxed(),
             None => stored.chain(self.polled(request_id, last)).boxed(),
         })

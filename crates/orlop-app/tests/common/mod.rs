@@ -182,6 +182,7 @@ pub async fn chat_to_end(host: &Host, request: ChatRequest) -> Vec<Arc<Event>> {
 }
 
 pub mod doubles;
+pub mod recorders;
 
 /// A new session of this id.
 pub fn new(id: &str) -> NewSession {

@@ -1,7 +1,9 @@
 //! Who asks, and what they may do. Identity comes from the request's token, never from its body.
 
+mod jwt;
 mod tokens;
 
+pub(crate) use jwt::Jwt;
 pub(crate) use tokens::Tokens;
 
 use crate::problem::Problem;
@@ -10,6 +12,7 @@ use axum::extract::FromRequestParts;
 use axum::http::header;
 use axum::http::request::Parts;
 use orlop_app::Scope;
+use std::sync::Arc;
 
 /// What a token allows. Each right includes those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -43,11 +46,28 @@ impl Right {
 pub struct Identity {
     scope: Scope,
     right: Option<Right>,
+    /// What its requests are counted as.
+    rate: Option<Arc<str>>,
 }
 
 impl Identity {
     pub(crate) fn new(scope: Scope, rights: &[Right]) -> Self {
-        Self { scope, right: rights.iter().copied().max() }
+        Self { scope, right: rights.iter().copied().max(), rate: None }
+    }
+
+    /// The same, with its requests counted.
+    pub(crate) fn counted_as(mut self, rate: String) -> Self {
+        self.rate = Some(rate.into());
+        self
+    }
+
+    pub(crate) fn rate(&self) -> Option<&Arc<str>> {
+        self.rate.as_ref()
+    }
+
+    /// The greatest right it has.
+    pub fn right(&self) -> Option<Right> {
+        self.right
     }
 
     /// The only user of a machine, who may do everything.

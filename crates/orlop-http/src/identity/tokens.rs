@@ -14,7 +14,7 @@ pub(crate) struct Tokens(Vec<([u8; 32], Identity)>);
 
 impl Tokens {
     pub(crate) fn new(tokens: &[Token]) -> Result<Self> {
-        let held = tokens.iter().map(|token| {
+        let held = tokens.iter().enumerate().map(|(index, token)| {
             let hash = match token.secret.strip_prefix(HASHED) {
                 Some(hex) => unhex(hex).ok_or_else(|| {
                     Error::bad_argument(format!(
@@ -24,13 +24,10 @@ impl Tokens {
                 })?,
                 None => digest(token.secret.as_bytes()),
             };
-            Ok((hash, Identity::new(token.scope.clone(), &token.rights)))
+            let identity = Identity::new(token.scope.clone(), &token.rights);
+            Ok((hash, identity.counted_as(format!("token {index}"))))
         });
         held.collect::<Result<_>>().map(Self)
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
     }
 
     /// Whose token it is. Every token is compared, so that time tells nothing.

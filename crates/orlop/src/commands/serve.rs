@@ -10,6 +10,7 @@ use orlop_app::ui::plain_line;
 use orlop_core::Error;
 use orlop_http::{Server, Settings};
 use std::process::ExitCode;
+use std::sync::Arc;
 use tokio::net::TcpListener;
 
 pub(super) async fn run(workplace: Workplace, serve: Serve) -> Result<ExitCode, Failure> {
@@ -29,7 +30,7 @@ pub(super) async fn run(workplace: Workplace, serve: Serve) -> Result<ExitCode, 
         output::tell(&format!("orlop: plugin \"{name}\" is left out: {reason}"));
     }
     let mut interrupts = Interrupts::new();
-    let host = workplace.host().await?;
+    let host = workplace.watched_host(Arc::new(settings.metrics.clone())).await?;
     let recovered = host.app().recover(Recovery::Resume).await?;
     if recovered > 0 {
         output::tell(&format!("orlop: {recovered} requests that were cut off go on"));

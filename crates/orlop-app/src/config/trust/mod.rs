@@ -11,6 +11,7 @@ mod tests;
 mod words;
 
 pub use remembered::{Answer, TrustedFolders};
+pub use settings::first_powerful;
 
 use super::origin::{Origin, SourceFile};
 use super::problem::{Problem, ProblemKind};

@@ -5,7 +5,7 @@ use super::super::known;
 use super::super::placeholder;
 use super::super::secrets;
 use super::super::tree::{Content, Node, Table, below};
-use orlop_core::Value;
+use orlop_core::{Map, Value};
 
 /// Say nothing about what may be done, or where anything goes.
 const HARMLESS: &[&str] = &[
@@ -105,6 +105,20 @@ impl Part {
     pub(super) fn is_secret(&self) -> bool {
         self.setting.split('.').any(secrets::is_secret_section)
     }
+}
+
+/// The first of these overrides that changes more than how a model answers, if there is one: what
+/// may be done, or where anything goes. Whoever may only chat may not set it.
+pub fn first_powerful(overrides: &Map) -> Option<String> {
+    let is_harmless = |setting: &str| HARMLESS.contains(&setting);
+    overrides.iter().find_map(|(key, value)| match value {
+        _ if is_harmless(key) => None,
+        Value::Object(section) if !key.contains('.') && !section.is_empty() => {
+            let settings = section.keys().map(|inner| format!("{key}.{inner}"));
+            settings.into_iter().find(|setting| !is_harmless(setting))
+        }
+        _ => Some(key.clone()),
+    })
 }
 
 /// What holds in any case, and the parts that need trust. `users` is what the user's own files say.

@@ -1,0 +1,262 @@
+//! Turns: sending one, following it, stopping it. A turn goes on whoever listens.
+
+use super::sessions::summary;
+use super::view::{
+    After, Allowed, ApprovalPolicy, Cancel, List, NewRequest, RequestView, TurnResult, Verdict,
+};
+use crate::caller::{Caller, Chat, Read};
+use crate::extract::{Json, OptionalJson, Path, Query};
+use crate::problem::Problem;
+use crate::request_id::{self, RequestId};
+use crate::route::{Input, Operation, Output};
+use crate::server::ending;
+use crate::sse::{EventStream, Source, after};
+use axum::http::{HeaderMap, HeaderValue};
+use axum::response::{IntoResponse, Response};
+use futures::stream::{BoxStream, StreamExt};
+use orlop_app::{Approval, ChatRequest, Decision, Event, EventKind, Wait, error_of};
+use orlop_core::{Error, ErrorClass, Map, Value};
+use std::sync::Arc;
+use std::time::Duration;
+
+impl Input for HeaderMap {
+    fn describe(_: &mut Operation<'_>) {}
+}
+
+type Events = BoxStream<'static, Arc<Event>>;
+
+/// A turn, as it happens or as a whole.
+pub(super) enum Turn {
+    /// As it happens.
+    Stream(RequestId, EventStream),
+    /// As a whole.
+    Whole(Box<TurnResult>),
+}
+
+pub(super) async fn send(
+    caller: Caller<Chat>,
+    Path(session_id): Path<String>,
+    headers: HeaderMap,
+    Json(mut new): Json<NewRequest>,
+) -> Result<Turn, Problem> {
+    caller.may_override(Some(&new.overrides))?;
+    let id = caller.request_id.clone().or_of_body(new.request_id.take());
+    orlop_app::check_id("request", id.as_str())?;
+    let stream = new.stream;
+    let events = match joined(&caller, &id, &session_id).await? {
+        Some(events) => events,
+        None => begun(&caller, &id, &session_id, &headers, new).await?,
+    };
+    match stream {
+        true => {
+            let source = Source::Request(id.as_str().to_owned());
+            Ok(Turn::Stream(id, stream_of(&caller, events, source, 0)?))
+        }
+        false => Ok(Turn::Whole(Box::new(whole(&id, session_id, events).await?))),
+    }
+}
+
+/// The events of a request that came before, if it did.
+async fn joined(
+    caller: &Caller<Chat>,
+    id: &RequestId,
+    session_id: &str,
+) -> Result<Option<Events>, Problem> {
+    if !id.is_given() {
+        return Ok(None);
+    }
+    let app = caller.app();
+    match app.request_state(id.as_str()).await {
+        Ok(state) if state.session_id == session_id => {
+            Ok(Some(app.request_events_closely(id.as_str(), 0).await?))
+        }
+        Ok(_) => Err(Error::conflict(format!(
+            "the request id \"{}\" belongs to a request of another session; choose another id",
+            id.as_str()
+        ))
+        .into()),
+        Err(error) if error.class() == ErrorClass::NotFound => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Begins a turn, and gives its events.
+async fn begun(
+    caller: &Caller<Chat>,
+    id: &RequestId,
+    session_id: &str,
+    headers: &HeaderMap,
+    new: NewRequest,
+) -> Result<Events, Problem> {
+    summary(&caller.app(), session_id).await?;
+    let slot = caller.server.take_turn(&caller.identity)?;
+    let wait = patience(caller, session_id, new.queue).await?;
+    let queued = new.queue.then(|| caller.server.metrics().queued());
+    let chat = caller
+        .host
+        .chat(ChatRequest {
+            session_id: Some(session_id.to_owned()),
+            content: new.content,
+            multipart_content: new.multipart_content,
+            attachments: new.attachments,
+            overrides: new.overrides,
+            request_id: Some(id.as_str().to_owned()),
+            stream: new.stream,
+            wait,
+            approval: match new.approval {
+                ApprovalPolicy::Wait => Approval::Wait,
+                ApprovalPolicy::Allow => Approval::Allow,
+                ApprovalPolicy::Deny => Approval::Deny,
+            },
+            closely: true,
+            headers: told_headers(headers),
+            context: caller.context(new.context),
+            ..ChatRequest::default()
+        })
+        .await?;
+    drop(queued);
+    let (events, ended) = chat.into_parts();
+    tokio::spawn(async move {
+        let _ = ended.await;
+        drop(slot);
+    });
+    Ok(events)
+}
+
+/// How long a request waits for its session: not for a turn that runs, unless it queues, but for
+/// what follows a turn whose last event its client has seen.
+async fn patience(caller: &Caller<Chat>, session_id: &str, queue: bool) -> Result<Wait, Problem> {
+    if queue {
+        return Ok(Wait::For(caller.server.limits().queue_timeout));
+    }
+    let app = caller.app();
+    let last = app.store().turns(app.scope(), Some(session_id), 1).await?;
+    Ok(match last.first().is_some_and(|turn| !turn.settled) {
+        true => Wait::No,
+        false => Wait::For(AFTERMATH),
+    })
+}
+
+/// How long what follows a turn may keep its session.
+const AFTERMATH: Duration = Duration::from_secs(5);
+
+/// The headers, as interceptors see them: without what lets somebody in.
+fn told_headers(headers: &HeaderMap) -> Map {
+    let secret = ["authorization", "cookie", "proxy-authorization"];
+    let told = headers.iter().filter(|(name, _)| !secret.contains(&name.as_str()));
+    let told =
+        told.filter_map(|(name, value)| Some((name.to_string(), value.to_str().ok()?.into())));
+    told.collect()
+}
+
+fn stream_of<R>(
+    caller: &Caller<R>,
+    events: Events,
+    source: Source,
+    after: u64,
+) -> Result<EventStream, Problem> {
+    let slot = caller.server.take_stream(&caller.identity)?;
+    Ok(EventStream::new(events, source, after, caller.server.closing(), slot))
+}
+
+/// Waits for the end of a turn.
+async fn whole(
+    id: &RequestId,
+    session_id: String,
+    mut events: Events,
+) -> Result<TurnResult, Problem> {
+    while let Some(event) = events.next().await {
+        match &event.kind {
+            EventKind::Final { messages, session, usage, .. } => {
+                return Ok(TurnResult {
+                    request_id: id.as_str().to_owned(),
+                    session_id,
+                    messages: messages.clone(),
+                    session: session.clone(),
+                    usage: usage.clone(),
+                });
+            }
+            EventKind::RequestFailed { error } => return Err(error_of(error).into()),
+            EventKind::RequestCancelled { reason } => {
+                return Err(Error::cancelled(reason.clone()).into());
+            }
+            _ => {}
+        }
+    }
+    // The turn goes on when a server takes it up; asking again with its id joins it.
+    Err(ending())
+}
+
+pub(super) async fn state(
+    caller: Caller<Read>,
+    Path(request): Path<String>,
+) -> Result<Json<RequestView>, Problem> {
+    Ok(Json(caller.app().request_state(&request).await?.into()))
+}
+
+pub(super) async fn events(
+    caller: Caller<Read>,
+    Path(request): Path<String>,
+    Query(query): Query<After>,
+    headers: HeaderMap,
+) -> Result<EventStream, Problem> {
+    let after = after(&headers, query.after)?.unwrap_or_default();
+    let events = caller.app().request_events_closely(&request, after).await?;
+    stream_of(&caller, events, Source::Request(request), after)
+}
+
+pub(super) async fn cancel(
+    caller: Caller<Chat>,
+    Path(request): Path<String>,
+    OptionalJson(cancel): OptionalJson<Cancel>,
+) -> Result<Json<RequestView>, Problem> {
+    let app = caller.app();
+    let reason = cancel.reason.unwrap_or_else(|| "the client cancelled it".to_owned());
+    app.cancel_request(&request, &reason).await?;
+    Ok(Json(app.request_state(&request).await?.into()))
+}
+
+pub(super) async fn decide(
+    caller: Caller<Chat>,
+    Path((request, call)): Path<(String, String)>,
+    Json(verdict): Json<Verdict>,
+) -> Result<Json<RequestView>, Problem> {
+    let app = caller.app();
+    let decision = Decision {
+        allow: verdict.decision == Allowed::Allow,
+        input: verdict.input,
+        reason: verdict.reason,
+        by: caller.identity.scope().user().to_owned(),
+        remember: verdict.remember,
+    };
+    app.decide(&request, &call, decision).await?;
+    Ok(Json(app.request_state(&request).await?.into()))
+}
+
+pub(super) async fn trace(
+    caller: Caller<Read>,
+    Path(request): Path<String>,
+) -> Result<Json<List<Map>>, Problem> {
+    Ok(Json(List { items: caller.app().trace(&request).await? }))
+}
+
+impl IntoResponse for Turn {
+    fn into_response(self) -> Response {
+        let (id, mut response) = match self {
+            Self::Stream(id, events) => (id.as_str().to_owned(), events.into_response()),
+            Self::Whole(turn) => (turn.request_id.clone(), Json(turn).into_response()),
+        };
+        if let Ok(id) = HeaderValue::from_str(&id) {
+            response.headers_mut().insert(request_id::HEADER, id);
+        }
+        response
+    }
+}
+
+impl Output for Turn {
+    fn describe(operation: &mut Operation<'_>) {
+        EventStream::describe(operation);
+        let schema: Value = operation.schema::<TurnResult>();
+        operation.answers("200", "application/json", schema);
+    }
+}

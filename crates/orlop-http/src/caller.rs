@@ -1,0 +1,126 @@
+//! Whoever sent a request, with what they may use. The type says which right a route needs.
+
+use crate::identity::{Identity, Right};
+use crate::problem::Problem;
+use crate::request_id::RequestId;
+use crate::route::{Input, Operation};
+use crate::server::Server;
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use orlop_app::{Application, Host};
+use orlop_core::{CallContext, Map, TriggerSource, Value};
+use serde_json::json;
+use std::marker::PhantomData;
+
+/// Somebody with the right `R`.
+pub(crate) struct Caller<R> {
+    pub(crate) server: Server,
+    pub(crate) identity: Identity,
+    pub(crate) request_id: RequestId,
+    pub(crate) host: Host,
+    right: PhantomData<R>,
+}
+
+/// A right as a type.
+pub(crate) trait Needs: Send {
+    /// The right.
+    const RIGHT: Right;
+}
+
+/// To see what there is.
+pub(crate) struct Read;
+
+/// To send requests, and to change what belongs to the user.
+pub(crate) struct Chat;
+
+/// To see how the server is doing.
+pub(crate) struct Admin;
+
+impl Needs for Read {
+    const RIGHT: Right = Right::Read;
+}
+
+impl Needs for Chat {
+    const RIGHT: Right = Right::Chat;
+}
+
+impl Needs for Admin {
+    const RIGHT: Right = Right::Admin;
+}
+
+impl<R: Needs> FromRequestParts<Server> for Caller<R> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, server: &Server) -> Result<Self, Problem> {
+        let identity = Identity::from_request_parts(parts, server).await?;
+        identity.need(R::RIGHT)?;
+        let request_id = RequestId::from_request_parts(parts, server).await?;
+        let host = server.host(&identity);
+        Ok(Self { server: server.clone(), identity, request_id, host, right: PhantomData })
+    }
+}
+
+impl<R: Needs> Input for Caller<R> {
+    fn describe(operation: &mut Operation<'_>) {
+        operation.needs(R::RIGHT.as_str());
+    }
+}
+
+impl<R> Caller<R> {
+    /// The application; its hooks are told where the call comes from.
+    pub(crate) fn app(&self) -> Application {
+        self.app_telling(Map::new())
+    }
+
+    /// The same, with data of the client.
+    pub(crate) fn app_telling(&self, data: Map) -> Application {
+        self.host.app().called_with(self.context(data))
+    }
+
+    /// What hooks are told: `server`, `request_id`, and data of the client, which cannot stand in
+    /// for anything that others own.
+    pub(crate) fn context(&self, data: Map) -> CallContext {
+        self.server.context(&self.identity, &self.request_id).with_all(data)
+    }
+
+    /// Refuses overrides that say more than how a model answers, unless everything may be done.
+    pub(crate) fn may_override(&self, overrides: Option<&Map>) -> Result<(), Problem> {
+        self.identity.may_override(overrides)
+    }
+
+    /// Refuses metadata with such overrides in it.
+    pub(crate) fn may_keep(&self, metadata: &Map) -> Result<(), Problem> {
+        self.may_override(metadata.get("overrides").and_then(Value::as_object))
+    }
+}
+
+impl Identity {
+    /// Refuses overrides that change what may be done or where anything goes: those are for the
+    /// configuration, and for administrators.
+    pub fn may_override(&self, overrides: Option<&Map>) -> Result<(), Problem> {
+        let powerful = overrides.and_then(orlop_app::config::first_powerful);
+        match powerful {
+            Some(setting) if !self.may(Right::Admin) => Err(Problem::forbidden(format!(
+                "the setting \"{setting}\" needs the right \"admin\" here; leave it out, or have it set in the configuration"
+            ))),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Server {
+    /// What hooks are told of a request: the keys `server` and `request_id`.
+    pub fn context(&self, identity: &Identity, request_id: &RequestId) -> CallContext {
+        let told = json!({
+            "surface": "http",
+            "version": env!("CARGO_PKG_VERSION"),
+            "tenant_id": identity.scope().tenant(),
+            "user_id": identity.scope().user(),
+            "right": identity.right().map(Right::as_str),
+        });
+        CallContext::new("HTTP client")
+            .from_source(TriggerSource::Server)
+            .owning("server", told)
+            .owning("request_id", request_id.as_str())
+    }
+}

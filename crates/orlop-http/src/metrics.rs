@@ -1,0 +1,238 @@
+//! Numbers for Prometheus: what happened in this process, counted where it happens.
+
+use axum::http::Method;
+use orlop_app::config::resolve_request_config;
+use orlop_app::{Application, Event, EventKind, Scope, UnderWay, Watcher};
+use orlop_core::{Error, Map};
+use orlop_types::app_event::ModelName;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Upper bounds of the buckets durations are counted in, in seconds.
+const BOUNDS: &[f64] = &[0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0];
+
+/// Everything that is counted. Clones count together.
+#[derive(Clone, Default)]
+pub struct Metrics(Arc<Mutex<Numbers>>);
+
+#[derive(Default)]
+struct Numbers {
+    /// By method, route and status.
+    requests: BTreeMap<(String, String, u16), u64>,
+    request_seconds: Histogram,
+    /// By agent and outcome.
+    turns: BTreeMap<(String, &'static str), u64>,
+    turn_seconds: Histogram,
+    /// By agent, model and kind.
+    tokens: BTreeMap<(String, String, String), u64>,
+    /// By agent and model, in dollars.
+    cost: BTreeMap<(String, String), f64>,
+    tool_calls: BTreeMap<String, u64>,
+    fallbacks: u64,
+    /// By plugin and hook.
+    plugin_errors: BTreeMap<(String, String), u64>,
+    /// Turns under way: their agent, and when they began.
+    open: HashMap<(Scope, String), (String, Instant)>,
+    /// Requests that wait for a busy session.
+    queued: u64,
+}
+
+#[derive(Default)]
+struct Histogram {
+    buckets: [u64; BOUNDS.len()],
+    count: u64,
+    sum: f64,
+}
+
+impl Histogram {
+    fn add(&mut self, took: Duration) {
+        let seconds = took.as_secs_f64();
+        for (bound, bucket) in BOUNDS.iter().zip(&mut self.buckets) {
+            *bucket += u64::from(seconds <= *bound);
+        }
+        self.count += 1;
+        self.sum += seconds;
+    }
+
+    fn write(&self, name: &str, help: &str, out: &mut String) {
+        head(name, help, "histogram", out);
+        for (bound, count) in BOUNDS.iter().zip(&self.buckets) {
+            let _ = writeln!(out, "{name}_bucket{{le=\"{bound}\"}} {count}");
+        }
+        let _ = writeln!(out, "{name}_bucket{{le=\"+Inf\"}} {}", self.count);
+        let _ = writeln!(out, "{name}_sum {}\n{name}_count {}", self.sum, self.count);
+    }
+}
+
+/// One more that waits in a queue, until it is dropped.
+pub(crate) struct Queued(Metrics);
+
+impl Drop for Queued {
+    fn drop(&mut self) {
+        self.0.numbers().queued -= 1;
+    }
+}
+
+impl Metrics {
+    fn numbers(&self) -> MutexGuard<'_, Numbers> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A request over HTTP was answered.
+    pub(crate) fn answered(&self, method: &Method, route: &str, status: u16, took: Duration) {
+        let mut numbers = self.numbers();
+        let key = (method.as_str().to_owned(), route.to_owned(), status);
+        *numbers.requests.entry(key).or_default() += 1;
+        numbers.request_seconds.add(took);
+    }
+
+    /// A request waits for a busy session.
+    pub(crate) fn queued(&self) -> Queued {
+        self.numbers().queued += 1;
+        Queued(self.clone())
+    }
+
+    /// All numbers in the text format of Prometheus.
+    pub(crate) fn text(&self, now: UnderWay, streams: usize, connections: usize) -> String {
+        let numbers = self.numbers();
+        let mut out = String::new();
+        let requests = numbers.requests.iter().map(|((method, route, status), count)| {
+            let labels =
+                labels(&[("method", method), ("route", route), ("status", &status.to_string())]);
+            (labels, *count as f64)
+        });
+        series("orlop_http_requests_total", "Requests over HTTP.", "counter", requests, &mut out);
+        let took = "Seconds until a request was answered, or its stream began.";
+        numbers.request_seconds.write("orlop_http_request_seconds", took, &mut out);
+        let turns = numbers.turns.iter().map(|((agent, outcome), count)| {
+            (labels(&[("agent", agent), ("outcome", outcome)]), *count as f64)
+        });
+        series("orlop_turns_total", "Turns that ended.", "counter", turns, &mut out);
+        numbers.turn_seconds.write("orlop_turn_seconds", "Seconds a turn took.", &mut out);
+        let tokens = numbers.tokens.iter().map(|((agent, model, kind), count)| {
+            (labels(&[("agent", agent), ("model", model), ("kind", kind)]), *count as f64)
+        });
+        series("orlop_tokens_total", "Tokens of models.", "counter", tokens, &mut out);
+        let cost = numbers.cost.iter().map(|((agent, model), dollars)| {
+            (labels(&[("agent", agent), ("model", model)]), *dollars)
+        });
+        let help = "What turns cost, where the price is known.";
+        series("orlop_cost_dollars_total", help, "counter", cost, &mut out);
+        let calls = numbers.tool_calls.iter();
+        let calls = calls.map(|(tool, count)| (labels(&[("tool", tool)]), *count as f64));
+        series("orlop_tool_calls_total", "Tool calls of models.", "counter", calls, &mut out);
+        let errors = numbers.plugin_errors.iter().map(|((plugin, hook), count)| {
+            (labels(&[("plugin", plugin), ("hook", hook)]), *count as f64)
+        });
+        let help = "Hooks of plugins that failed.";
+        series("orlop_plugin_errors_total", help, "counter", errors, &mut out);
+        let one = |value: f64| [(String::new(), value)].into_iter();
+        let fallbacks = one(numbers.fallbacks as f64);
+        let help = "Models that could not be asked, so that another was.";
+        series("orlop_model_fallbacks_total", help, "counter", fallbacks, &mut out);
+        for (name, help, value) in [
+            ("orlop_turns_running", "Turns under way in this process.", now.requests),
+            ("orlop_leases_held", "Sessions this process holds the lock of.", now.locks),
+            (
+                "orlop_queue_length",
+                "Requests that wait for a busy session.",
+                numbers.queued as usize,
+            ),
+            ("orlop_streams_open", "Event streams that are open.", streams),
+            ("orlop_connections_open", "Connections that are open.", connections),
+        ] {
+            series(name, help, "gauge", one(value as f64), &mut out);
+        }
+        out
+    }
+}
+
+impl Watcher for Metrics {
+    fn happened(&self, app: &Application, event: &Event) {
+        let key = || event.request_id.clone().map(|request| (app.scope().clone(), request));
+        let mut numbers = self.numbers();
+        let outcome = match &event.kind {
+            EventKind::RequestStarted { agent_id, .. } => {
+                if let Some(key) = key() {
+                    numbers.open.insert(key, (agent_id.clone(), Instant::now()));
+                }
+                return;
+            }
+            EventKind::ToolCall { name, .. } => {
+                *numbers.tool_calls.entry(name.clone()).or_default() += 1;
+                return;
+            }
+            EventKind::ModelFallback { .. } => {
+                numbers.fallbacks += 1;
+                return;
+            }
+            EventKind::Final { .. } => "completed",
+            EventKind::RequestFailed { .. } => "failed",
+            EventKind::RequestCancelled { .. } => "cancelled",
+            _ => return,
+        };
+        // What another process began is counted, but nobody here knows how long it took.
+        let begun = key().and_then(|key| numbers.open.remove(&key));
+        let agent = begun.as_ref().map_or("unknown", |(agent, _)| agent).to_owned();
+        if let Some((_, at)) = begun {
+            numbers.turn_seconds.add(at.elapsed());
+        }
+        if let EventKind::Final { usage: Some(usage), model, .. } = &event.kind {
+            let cost = model.as_ref().and_then(|model| cost_of(app, &agent, model, usage));
+            let model = model.as_ref().map(ToString::to_string).unwrap_or_default();
+            numbers.spent(&agent, &model, usage, cost);
+        }
+        *numbers.turns.entry((agent, outcome)).or_default() += 1;
+    }
+
+    fn hook_failed(&self, plugin: &str, hook: &str, _: &Error) {
+        let key = (plugin.to_owned(), hook.to_owned());
+        *self.numbers().plugin_errors.entry(key).or_default() += 1;
+    }
+}
+
+impl Numbers {
+    fn spent(&mut self, agent: &str, model: &str, usage: &Map, cost: Option<f64>) {
+        for (kind, value) in usage.iter().filter(|(kind, _)| kind.ends_with("tokens")) {
+            let name = (agent.to_owned(), model.to_owned(), kind.clone());
+            *self.tokens.entry(name).or_default() += value.as_u64().unwrap_or_default();
+        }
+        if let Some(dollars) = cost {
+            *self.cost.entry((agent.to_owned(), model.to_owned())).or_default() += dollars;
+        }
+    }
+}
+
+/// What a turn cost in dollars, if the provider knows its price.
+fn cost_of(app: &Application, agent: &str, model: &ModelName, usage: &Map) -> Option<f64> {
+    let (core, config) = app.agent(agent).ok()?;
+    let provider = model.provider.clone().map(|name| ("provider".to_owned(), name.into()));
+    let config = resolve_request_config(&config, &[&provider.into_iter().collect()]);
+    core.cost(&config, model.model.as_deref()?, usage)
+}
+
+fn head(name: &str, help: &str, kind: &str, out: &mut String) {
+    let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}");
+}
+
+fn series(
+    name: &str,
+    help: &str,
+    kind: &str,
+    values: impl Iterator<Item = (String, f64)>,
+    out: &mut String,
+) {
+    head(name, help, kind, out);
+    for (labels, value) in values {
+        let _ = writeln!(out, "{name}{labels} {value}");
+    }
+}
+
+fn labels(pairs: &[(&str, &str)]) -> String {
+    let escaped = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+    let pairs: Vec<String> =
+        pairs.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
+    format!("{{{}}}", pairs.join(","))
+}

@@ -1,0 +1,154 @@
+//! Events as they are sent: server-sent events with heartbeats, resumable by their numbers.
+//!
+//! A stream holds no events of its own: it takes them from the turn's feed as fast as its client
+//! reads. A client that falls far behind, or is connected when the server ends, is told to come
+//! back with the number of the last event it has.
+
+use crate::limits::Slot;
+use crate::route::{Operation, Output};
+use axum::body::Body;
+use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse, Response};
+use bytes::{BufMut, Bytes, BytesMut};
+use futures::future::{BoxFuture, FutureExt};
+use futures::stream::{BoxStream, Stream, StreamExt};
+use orlop_app::Event;
+use orlop_core::Error;
+use serde_json::json;
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::time::{Instant, Interval, MissedTickBehavior};
+
+/// How often an idle stream says that it is there.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+
+/// How many bytes of events are sent as one piece, where there are many.
+const PIECE: usize = 32 * 1024;
+
+/// Where a client finds the rest of its events.
+#[derive(Clone)]
+pub(crate) enum Source {
+    /// The events of a request, which have an end.
+    Request(String),
+    /// Everything that happens.
+    Everything,
+}
+
+/// A stream of events on its way to a client.
+pub(crate) struct EventStream {
+    events: BoxStream<'static, Arc<Event>>,
+    source: Source,
+    closing: BoxFuture<'static, ()>,
+    heartbeat: Interval,
+    last: u64,
+    over: bool,
+    _slot: Slot,
+}
+
+impl EventStream {
+    /// Sends `events`, which come after the number `last`, until they end or `closing` does.
+    pub(crate) fn new(
+        events: BoxStream<'static, Arc<Event>>,
+        source: Source,
+        last: u64,
+        closing: BoxFuture<'static, ()>,
+        slot: Slot,
+    ) -> Self {
+        let mut heartbeat = tokio::time::interval_at(Instant::now() + HEARTBEAT, HEARTBEAT);
+        heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        Self { events, source, closing, heartbeat, last, over: false, _slot: slot }
+    }
+
+    /// Tells the client to come back, and ends.
+    fn resume(&mut self, out: &mut BytesMut) {
+        self.over = true;
+        let after = self.last;
+        let told = match &self.source {
+            Source::Request(id) => json!({
+                "type": "resume", "after": after, "request_id": id,
+                "url": format!("/api/v1/requests/{id}/events?after={after}"),
+            }),
+            Source::Everything => json!({ "type": "resume", "after": after }),
+        };
+        out.put_slice(format!("retry: 1000\nevent: resume\ndata: {told}\n\n").as_bytes());
+    }
+}
+
+impl Stream for EventStream {
+    type Item = Result<Bytes, Infallible>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if self.over {
+            return Poll::Ready(None);
+        }
+        let mut out = BytesMut::new();
+        while out.len() < PIECE && !self.over {
+            match self.events.poll_next_unpin(cx) {
+                Poll::Ready(Some(event)) => {
+                    self.last = event.seq;
+                    let ends = event.kind.ends_request();
+                    self.over = ends && matches!(self.source, Source::Request(_));
+                    write_event(&event, &mut out);
+                }
+                // The events of a request end with its last one, unless the client is too slow or
+                // the request is to go on elsewhere.
+                Poll::Ready(None) => self.resume(&mut out),
+                Poll::Pending => break,
+            }
+        }
+        if out.is_empty() && self.closing.poll_unpin(cx).is_ready() {
+            self.resume(&mut out);
+        }
+        if out.is_empty() && self.heartbeat.poll_tick(cx).is_ready() {
+            out.put_slice(b": still here\n\n");
+        }
+        match out.is_empty() {
+            true => Poll::Pending,
+            false => Poll::Ready(Some(Ok(out.freeze()))),
+        }
+    }
+}
+
+fn write_event(event: &Event, out: &mut BytesMut) {
+    // What plugins publish may be named anything.
+    let name: String = event.kind.name().chars().filter(|c| !c.is_control()).collect();
+    out.put_slice(format!("id: {}\nevent: {name}\ndata: ", event.seq).as_bytes());
+    let place = out.len();
+    if let Err(error) = serde_json::to_writer((&mut *out).writer(), event) {
+        tracing::error!(target: "orlop::http", %error, "an event does not serialise");
+        out.truncate(place);
+        out.put_slice(b"{}");
+    }
+    out.put_slice(b"\n\n");
+}
+
+impl IntoResponse for EventStream {
+    fn into_response(self) -> Response {
+        let headers = [
+            (header::CONTENT_TYPE.as_str(), "text/event-stream"),
+            (header::CACHE_CONTROL.as_str(), "no-store"),
+            ("x-accel-buffering", "no"),
+        ];
+        (headers, Body::from_stream(self)).into_response()
+    }
+}
+
+impl Output for EventStream {
+    fn describe(operation: &mut Operation<'_>) {
+        let schema = operation.schema::<Event>();
+        operation.answers("200", "text/event-stream", schema);
+    }
+}
+
+/// The number after which a client wants events: its `Last-Event-ID`, which browsers send when
+/// they come back, else what the query says.
+pub(crate) fn after(headers: &HeaderMap, query: Option<u64>) -> Result<Option<u64>, Error> {
+    let Some(given) = headers.get("last-event-id") else { return Ok(query) };
+    let number = given.to_str().ok().and_then(|text| text.trim().parse().ok());
+    number.map(Some).ok_or_else(|| {
+        Error::bad_argument("Last-Event-ID is no number of an event; send the `id` of one")
+    })
+}

@@ -1,0 +1,297 @@
+//! Who may ask what: tokens, signed tokens, rights, tenants, browsers.
+
+use crate::common::*;
+use crate::site::*;
+use jsonwebtoken::{EncodingKey, Header, encode};
+use orlop_app::config::{AppConfig, RuntimeEnv, Vars};
+use orlop_http::{Right, Settings};
+use reqwest::Method;
+use serde_json::{Value, json};
+use std::path::Path;
+
+fn settings_of(text: &str) -> orlop_core::Result<Settings> {
+    let env = RuntimeEnv::from_vars(Vars::from([("SECRET".to_owned(), "s".repeat(32))]));
+    Settings::of(&AppConfig::from_text(Path::new("orlop.toml"), text, env)?)
+}
+
+#[tokio::test] // K-24
+async fn a_token_is_needed_where_there_are_tokens() {
+    let hash = sha256("hashed");
+    let settings = settings_of(&format!(
+        "[[server.tokens]]\ntoken = \"plain\"\ntenant = \"acme\"\nuser = \"ana\"\n[[server.tokens]]\ntoken = \"{hash}\"\ntenant = \"acme\"\nuser = \"bob\"\nscopes = [\"read\"]\n"
+    ));
+    let mut site = Site::with(&Scene::default(), settings.unwrap()).await;
+    let (status, problem) = site.get("/sessions").await;
+    assert_eq!((status, &problem["error_type"]), (401, &json!("unauthorized")));
+    for wrong in ["", "plai", "plain2", "PLAIN", &hash] {
+        site.token(wrong);
+        assert_eq!(site.get("/sessions").await.0, 401, "{wrong}");
+    }
+    site.token("plain");
+    assert_eq!(site.get("/sessions").await.0, 200);
+    site.token("hashed");
+    assert_eq!(site.get("/sessions").await.0, 200);
+    // Probes and the document need none.
+    site.token = None;
+    assert_eq!(site.get("//healthz").await.0, 200);
+    assert_eq!(site.get("//openapi.json").await.0, 200);
+    assert_eq!(site.get("//metrics").await.0, 401);
+    let basic = site.request(Method::GET, "/sessions").header("authorization", "Basic cGxhaW4=");
+    assert_eq!(basic.send().await.unwrap().status(), 401);
+}
+
+fn sha256(text: &str) -> String {
+    use sha2::Digest;
+    let hash = sha2::Sha256::digest(text.as_bytes());
+    let hex: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("sha256:{hex}")
+}
+
+#[tokio::test]
+async fn each_right_includes_those_before_it() {
+    let tokens = [Right::Read, Right::Chat, Right::Admin]
+        .map(|right| token(right.as_str(), "acme", "ana", right));
+    let settings = Settings { tokens: tokens.to_vec(), ..Settings::default() };
+    let mut site = Site::with(&Scene::says(&["a", "b"]), settings).await;
+    let mut seen = Vec::new();
+    for right in ["read", "chat", "admin"] {
+        site.token(right);
+        let id = format!("s-{right}");
+        let created = site.post("/sessions", json!({ "session_id": id })).await.0;
+        let powerful = json!({ "overrides": { "base_url": "http://evil.example" } });
+        let harmless = json!({ "overrides": { "temperature": 0.5 } });
+        seen.push((
+            right,
+            site.get("/sessions").await.0,
+            created,
+            site.patch(&format!("/sessions/{id}"), harmless).await.0,
+            site.patch(&format!("/sessions/{id}"), powerful).await.0,
+            site.get("//metrics").await.0,
+        ));
+    }
+    assert_eq!(
+        seen,
+        [
+            ("read", 200, 403, 403, 403, 403),
+            ("chat", 200, 201, 200, 403, 403),
+            ("admin", 200, 201, 200, 200, 200)
+        ]
+    );
+    // However overrides come, they may not say where keys are sent.
+    site.token("chat");
+    let evil = json!({ "base_url": "http://evil.example" });
+    let as_metadata = json!({ "metadata": { "overrides": evil } });
+    let session = json!({ "session_id": "i", "messages": [], "metadata": { "overrides": evil } });
+    for (path, body) in [
+        ("/sessions", as_metadata.clone()),
+        ("/sessions/import", session),
+        ("/sessions/s-chat/requests", json!({ "content": "hi", "overrides": evil })),
+        (
+            "/sessions/s-chat/requests",
+            json!({ "content": "hi", "overrides": { "shell": { "timeout_s": 1, "allow": ["*"] } } }),
+        ),
+    ] {
+        assert_eq!(site.post(path, body).await.0, 403, "{path}");
+    }
+    assert_eq!(site.patch("/sessions/s-chat", as_metadata).await.0, 403);
+}
+
+#[tokio::test]
+async fn what_belongs_to_others_is_as_unknown_as_what_never_was() {
+    let tokens =
+        vec![token("a", "acme", "ana", Right::Chat), token("e", "evil", "eve", Right::Chat)];
+    let settings = Settings { tokens, ..Settings::default() };
+    let mut site = Site::with(&Scene::says(&["hello", "again"]), settings).await;
+    site.token("a");
+    site.session("s").await;
+    let body = json!({ "content": "hi", "stream": false, "request_id": "r" });
+    assert_eq!(site.post("/sessions/s/requests", body).await.0, 200);
+    let form = "--X\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\nsecret\r\n--X--\r\n";
+    let put = site.request(Method::POST, "/assets");
+    let put = put.header("content-type", "multipart/form-data; boundary=X").body(form);
+    let (_, asset) = answer(put.send().await.unwrap()).await;
+    let asset = asset["id"].as_str().unwrap();
+    site.token("e");
+    assert_eq!(site.get("/sessions").await.1["sessions"], json!([]));
+    let turn = json!({ "content": "x", "stream": false });
+    let paths = [
+        (Method::GET, "/sessions/{s}", Value::Null),
+        (Method::PATCH, "/sessions/{s}", json!({ "title": "x" })),
+        (Method::DELETE, "/sessions/{s}", Value::Null),
+        (Method::GET, "/sessions/{s}/export", Value::Null),
+        (Method::GET, "/sessions/{s}/changes", Value::Null),
+        (Method::POST, "/sessions/{s}/fork", json!({})),
+        (Method::POST, "/sessions/{s}/slice", json!({})),
+        (Method::POST, "/sessions/{s}/join", json!({ "session_id": "{s}" })),
+        (Method::POST, "/sessions/{s}/agent", json!({ "agent_id": "other" })),
+        (Method::POST, "/sessions/{s}/lifecycle/x", json!({})),
+        (Method::POST, "/sessions/{s}/messages", json!({ "role": "user", "content": "x" })),
+        (Method::PATCH, "/sessions/{s}/messages/0", json!({ "content": "x" })),
+        (Method::POST, "/sessions/{s}/requests", turn),
+        (Method::GET, "/events?session_id={s}", Value::Null),
+        (Method::GET, "/actions?session_id={s}", Value::Null),
+        (Method::GET, "/agents/default/ui-schema?session_id={s}", Value::Null),
+        (Method::GET, "/requests/{r}", Value::Null),
+        (Method::GET, "/requests/{r}/events", Value::Null),
+        (Method::GET, "/requests/{r}/trace", Value::Null),
+        (Method::POST, "/requests/{r}/cancel", json!({})),
+        (Method::POST, "/requests/{r}/approvals/c", json!({ "decision": "allow" })),
+        (Method::GET, "/assets/{a}", Value::Null),
+        (Method::DELETE, "/assets/{a}", Value::Null),
+    ];
+    for (method, path, body) in paths {
+        let ask = async |s: &str, r: &str, a: &str| {
+            let fill = |text: &str| text.replace("{s}", s).replace("{r}", r).replace("{a}", a);
+            let request = site.request(method.clone(), &fill(path));
+            let request = match &body {
+                Value::Null => request,
+                body => {
+                    request.header("content-type", "application/json").body(fill(&body.to_string()))
+                }
+            };
+            let (status, body) = answer(request.send().await.unwrap()).await;
+            (status, body.to_string().replace(s, "*").replace(r, "*").replace(a, "*"))
+        };
+        let unknown = "0f0f0f0f-0000-4000-8000-000000000000";
+        let theirs = ask("s", "r", asset).await;
+        // The words of the ids themselves do not matter.
+        let never = ask("zz", "qq", unknown).await;
+        assert_eq!((theirs.0, never.0), (404, 404), "{method} {path} {theirs:?} {never:?}");
+    }
+    site.token("a");
+    assert_eq!(
+        said(&site.host.app().for_scope(orlop_app::Scope::new("acme", "ana").unwrap()), "s").await,
+        "hi|hello"
+    );
+    // The same ids are free for everybody.
+    site.token("e");
+    site.session("s").await;
+    let body = json!({ "content": "yo", "stream": false, "request_id": "r" });
+    assert_eq!(site.post("/sessions/s/requests", body).await.1["messages"][0]["content"], "again");
+}
+
+#[tokio::test]
+async fn signed_tokens_say_who_asks() {
+    let settings = settings_of(
+        "[server.jwt]\nsecret = \"${env:SECRET}\"\nissuer = \"idp\"\naudience = \"orlop\"\n",
+    );
+    let mut site = Site::with(&Scene::default(), settings.unwrap()).await;
+    let secret = "s".repeat(32);
+    let claims = |changes: Value| {
+        let mut claims = json!({
+            "tenant": "acme", "sub": "ana", "scope": "openid read", "iss": "idp", "aud": "orlop",
+            "exp": 4_000_000_000u64,
+        });
+        for (key, value) in changes.as_object().unwrap() {
+            claims[key] = value.clone();
+        }
+        claims
+    };
+    let sign = |claims: &Value, secret: &str| {
+        let key = EncodingKey::from_secret(secret.as_bytes());
+        encode(&Header::default(), claims, &key).unwrap()
+    };
+    site.token(&sign(&claims(json!({})), &secret));
+    assert_eq!(site.get("/sessions").await.0, 200);
+    assert_eq!(site.post("/sessions", json!({})).await.0, 403);
+    site.token(&sign(&claims(json!({ "scope": ["chat"] })), &secret));
+    assert_eq!(site.post("/sessions", json!({ "session_id": "s" })).await.0, 201);
+    site.token(&sign(&claims(json!({ "sub": "bob" })), &secret));
+    assert_eq!(site.get("/sessions/s").await.0, 404);
+    for (what, wrong) in [
+        ("another secret", sign(&claims(json!({})), &"x".repeat(32))),
+        ("too old", sign(&claims(json!({ "exp": 1 })), &secret)),
+        ("another issuer", sign(&claims(json!({ "iss": "evil" })), &secret)),
+        ("another audience", sign(&claims(json!({ "aud": "evil" })), &secret)),
+        ("no tenant", sign(&claims(json!({ "tenant": null })), &secret)),
+        ("a path", sign(&claims(json!({ "tenant": "../x" })), &secret)),
+        ("unsigned", format!("eyJhbGciOiJub25lIn0.{}.", "eyJzdWIiOiJhbmEifQ")),
+        ("nonsense", "a.b.c".to_owned()),
+    ] {
+        site.token(&wrong);
+        assert_eq!(site.get("/sessions").await.0, 401, "{what}");
+    }
+    site.token(&sign(&claims(json!({ "scope": "openid" })), &secret));
+    assert_eq!(site.get("/sessions").await.0, 403);
+}
+
+#[test]
+fn settings_that_make_no_sense_are_refused() {
+    let wrong = |text: &str| settings_of(text).err().unwrap().to_string();
+    assert!(wrong("[server.jwt]\nissuer = \"x\"\n").contains("either a secret or jwks"));
+    let token = "[[server.tokens]]\ntoken = \"t\"\ntenant = \"a\"\nuser = \"u\"\n";
+    assert!(wrong(&format!("{token}scopes = [\"root\"]\n")).contains("root"));
+}
+
+#[tokio::test] // K-24
+async fn only_this_machine_is_served_without_tokens() {
+    let open = Settings::default();
+    assert!(open.check_address("127.0.0.1:1".parse().unwrap()).is_ok());
+    assert!(open.check_address("[::1]:1".parse().unwrap()).is_ok());
+    assert!(open.check_address("[::ffff:127.0.0.1]:1".parse().unwrap()).is_ok());
+    let refused = open.check_address("0.0.0.0:1".parse().unwrap()).unwrap_err();
+    assert!(refused.to_string().contains("server.tokens"), "{refused}");
+    let guarded = Settings { tokens: vec![token("t", "a", "u", Right::Read)], ..open };
+    assert!(guarded.check_address("0.0.0.0:1".parse().unwrap()).is_ok());
+}
+
+#[tokio::test]
+async fn pages_elsewhere_cannot_use_the_server() {
+    let settings =
+        Settings { origins: vec!["https://app.example".to_owned()], ..Default::default() };
+    let site = Site::with(&Scene::default(), settings).await;
+    let own = site.url.clone();
+    let status = async |headers: &[(&str, &str)]| {
+        let mut request = site.request(Method::POST, "/sessions");
+        request = request.header("content-type", "application/json").body("{}");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        request.send().await.unwrap().status().as_u16()
+    };
+    // A program, the server's own page, a page that is named.
+    assert_eq!(status(&[]).await, 201);
+    assert_eq!(status(&[("origin", &own)]).await, 201);
+    assert_eq!(status(&[("origin", "https://app.example")]).await, 201);
+    for origin in
+        ["https://evil.example", "null", "http://localhost.evil.example", "http://127.0.0.1:1"]
+    {
+        assert_eq!(status(&[("origin", origin)]).await, 403, "{origin}");
+    }
+    assert_eq!(status(&[("sec-fetch-site", "cross-site")]).await, 403);
+    // Another name that leads here.
+    for host in ["evil.example", "evil.example:80", "127.0.0.1.evil.example", ""] {
+        assert_eq!(status(&[("host", host)]).await, 403, "{host}");
+    }
+    assert_eq!(status(&[("host", "localhost:7420")]).await, 201);
+    // Forms need no permission of a browser, and are no JSON.
+    let form = site.request(Method::POST, "/sessions").header("content-type", "text/plain");
+    assert_eq!(form.body("{}").send().await.unwrap().status(), 415);
+    let preflight = |origin: &'static str| {
+        let request = site.request(Method::OPTIONS, "/sessions").header("origin", origin);
+        request.header("access-control-request-method", "POST").send()
+    };
+    let allowed = preflight("https://app.example").await.unwrap();
+    assert_eq!(allowed.status(), 204);
+    assert_eq!(allowed.headers()["access-control-allow-origin"], "https://app.example");
+    let refused = preflight("https://evil.example").await.unwrap();
+    assert_eq!(refused.status(), 403);
+    assert!(!refused.headers().contains_key("access-control-allow-origin"));
+}
+
+#[tokio::test]
+async fn requests_with_a_token_are_counted() {
+    let tokens = vec![token("a", "t", "a", Right::Read), token("b", "t", "b", Right::Read)];
+    let mut settings = Settings { tokens, ..Settings::default() };
+    settings.limits.requests_per_minute = 3;
+    let mut site = Site::with(&Scene::default(), settings).await;
+    site.token("a");
+    for _ in 0..3 {
+        assert_eq!(site.get("/agents").await.0, 200);
+    }
+    let refused = site.request(Method::GET, "/agents").send().await.unwrap();
+    assert_eq!(refused.status(), 429);
+    assert!(refused.headers().contains_key("retry-after"));
+    site.token("b");
+    assert_eq!(site.get("/agents").await.0, 200);
+}

@@ -1,0 +1,18 @@
+//! The HTTP host, from outside: a real listener, a real client.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+#[path = "../../../orlop-app/tests/common/mod.rs"]
+mod common;
+mod site;
+
+mod bad_input;
+mod context;
+mod hosts;
+mod identity;
+mod operate;
+mod problems;
+mod routes;
+mod shutdown;
+mod streams;
+mod turns;

@@ -1,0 +1,239 @@
+//! A server on a free port of this machine, and a client for it.
+
+use crate::common::{AssetFolder, Scene};
+use orlop_app::assets::{AssetFiles, AssetLimits};
+use orlop_app::config::{AppConfig, RuntimeEnv, Vars};
+use orlop_app::{Application, Host, Scope};
+use orlop_core::Value;
+use orlop_http::{Metrics, Right, Server, Settings, Token};
+use reqwest::{Client, Method, RequestBuilder, Response};
+use serde_json::json;
+use std::path::Path;
+use std::sync::Arc;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+/// A server that runs, until it is closed or the test ends.
+pub(crate) struct Site {
+    pub(crate) url: String,
+    pub(crate) client: Client,
+    pub(crate) host: Host,
+    pub(crate) token: Option<String>,
+    stop: Option<oneshot::Sender<()>>,
+    served: Option<JoinHandle<orlop_core::Result<()>>>,
+    _folder: AssetFolder,
+}
+
+/// What came back: the status and the body as JSON.
+pub(crate) type Answer = (u16, Value);
+
+impl Site {
+    /// Without tokens.
+    pub(crate) async fn open(scene: &Scene) -> Self {
+        Self::with(scene, Settings::default()).await
+    }
+
+    pub(crate) async fn with(scene: &Scene, settings: Settings) -> Self {
+        let folder = AssetFolder::new();
+        let env = RuntimeEnv::from_vars(Vars::new());
+        let config = AppConfig::from_text(Path::new("orlop.toml"), &scene.config, env).unwrap();
+        let limits = AssetLimits { max_bytes: settings.max_asset_bytes, types: None };
+        let metrics = Metrics::default();
+        let app = Application::builder(config, scene.store.clone())
+            .plugins(scene.plugins.clone())
+            .assets(AssetFiles::new(folder.0.clone(), limits))
+            .watcher(Arc::new(metrics.clone()))
+            .start()
+            .await
+            .unwrap();
+        let host = Host::start(app, None).await.unwrap();
+        let server = Server::new(host.clone(), Settings { metrics, ..settings }).unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let (stop, stopped) = oneshot::channel();
+        let served = orlop_http::serve(server, listener, async move {
+            let _ = stopped.await;
+        });
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        Self {
+            url,
+            client: Client::builder().no_proxy().tls_certs_only([]).build().unwrap(),
+            host,
+            token: None,
+            stop: Some(stop),
+            served: Some(tokio::spawn(served)),
+            _folder: folder,
+        }
+    }
+
+    /// The same client with another token.
+    pub(crate) fn token(&mut self, token: &str) {
+        self.token = Some(token.to_owned());
+    }
+
+    /// Ends the server in order, and waits for it.
+    pub(crate) async fn close(&mut self) {
+        let _ = self.stop.take().unwrap().send(());
+        self.served.take().unwrap().await.unwrap().unwrap();
+    }
+
+    /// Begins to end the server.
+    pub(crate) fn begin_to_close(&mut self) -> JoinHandle<orlop_core::Result<()>> {
+        let _ = self.stop.take().unwrap().send(());
+        self.served.take().unwrap()
+    }
+
+    pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        let path = match path.starts_with("/api") || path.starts_with("//") {
+            true => path.trim_start_matches('/').to_owned(),
+            false => format!("api/v1{path}"),
+        };
+        let request = self.client.request(method, format!("{}/{path}", self.url));
+        match &self.token {
+            Some(token) => request.bearer_auth(token),
+            None => request,
+        }
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        answer(self.request(Method::GET, path).send().await.unwrap()).await
+    }
+
+    pub(crate) async fn delete(&self, path: &str) -> Answer {
+        answer(self.request(Method::DELETE, path).send().await.unwrap()).await
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: Value) -> Answer {
+        answer(self.send(Method::POST, path, body).await).await
+    }
+
+    pub(crate) async fn patch(&self, path: &str, body: Value) -> Answer {
+        answer(self.send(Method::PATCH, path, body).await).await
+    }
+
+    pub(crate) async fn send(&self, method: Method, path: &str, body: Value) -> Response {
+        let request = self.request(method, path).header("content-type", "application/json");
+        request.body(body.to_string()).send().await.unwrap()
+    }
+
+    /// A new session of this id.
+    pub(crate) async fn session(&self, id: &str) {
+        let (status, body) = self.post("/sessions", json!({ "session_id": id })).await;
+        assert_eq!(status, 201, "{body}");
+    }
+
+    /// One turn as a whole.
+    pub(crate) async fn say(&self, session: &str, text: &str) -> Answer {
+        let body = json!({ "content": text, "stream": false });
+        self.post(&format!("/sessions/{session}/requests"), body).await
+    }
+
+    /// One turn as events, while it is under way.
+    pub(crate) async fn stream(&self, session: &str, body: Value) -> Sse {
+        let path = format!("/sessions/{session}/requests");
+        Sse::of(self.send(Method::POST, &path, body).await)
+    }
+}
+
+pub(crate) async fn answer(response: Response) -> Answer {
+    let status = response.status().as_u16();
+    let text = response.text().await.unwrap();
+    (status, serde_json::from_str(&text).unwrap_or(Value::String(text)))
+}
+
+/// A stream of events, as it is read.
+pub(crate) struct Sse {
+    response: Response,
+    buffer: String,
+}
+
+/// One event: its id, its type, its data.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Sent {
+    pub(crate) id: Option<u64>,
+    pub(crate) event: String,
+    pub(crate) data: Value,
+}
+
+impl Sse {
+    pub(crate) fn of(response: Response) -> Self {
+        assert_eq!(response.status(), 200);
+        assert_eq!(response.headers()["content-type"], "text/event-stream");
+        Self { response, buffer: String::new() }
+    }
+
+    pub(crate) fn header(&self, name: &str) -> String {
+        self.response.headers()[name].to_str().unwrap().to_owned()
+    }
+
+    /// The next event; comments are passed over.
+    pub(crate) async fn next(&mut self) -> Option<Sent> {
+        loop {
+            if let Some((block, rest)) = self.buffer.split_once("\n\n") {
+                let sent = parse(block);
+                self.buffer = rest.to_owned();
+                match sent {
+                    Some(sent) => return Some(sent),
+                    None => continue,
+                }
+            }
+            let piece = self.response.chunk().await.ok()??;
+            self.buffer.push_str(std::str::from_utf8(&piece).unwrap());
+        }
+    }
+
+    /// Everything up to the first event of this type, that one included.
+    pub(crate) async fn until(&mut self, event: &str) -> Vec<Sent> {
+        let mut all = Vec::new();
+        while let Some(sent) = self.next().await {
+            all.push(sent);
+            if all.last().is_some_and(|sent| sent.event == event) {
+                return all;
+            }
+        }
+        panic!("no {event} among {all:?}")
+    }
+
+    pub(crate) async fn rest(mut self) -> Vec<Sent> {
+        let mut all = Vec::new();
+        while let Some(sent) = self.next().await {
+            all.push(sent);
+        }
+        all
+    }
+}
+
+fn parse(block: &str) -> Option<Sent> {
+    let field = |name: &str| {
+        let line = block.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+        line.map(str::to_owned)
+    };
+    Some(Sent {
+        id: field("id").map(|id| id.parse().unwrap()),
+        event: field("event")?,
+        data: serde_json::from_str(&field("data")?).unwrap(),
+    })
+}
+
+/// The types of events, with those of one kind in a row counted once.
+pub(crate) fn kinds(events: &[Sent]) -> String {
+    let mut kinds: Vec<&str> = events.iter().map(|sent| sent.event.as_str()).collect();
+    kinds.dedup();
+    kinds.join(" ")
+}
+
+/// The text of all fragments.
+pub(crate) fn text_of(events: &[Sent]) -> String {
+    let partials = events.iter().filter(|sent| sent.event == "partial");
+    partials.filter_map(|sent| sent.data["message"]["content"].as_str()).collect()
+}
+
+/// A token for a user of a tenant.
+pub(crate) fn token(secret: &str, tenant: &str, user: &str, right: Right) -> Token {
+    Token {
+        secret: secret.to_owned(),
+        scope: Scope::new(tenant, user).unwrap(),
+        rights: vec![right],
+    }
+}

@@ -1,0 +1,165 @@
+//! Turns over HTTP: as a whole and as events, joined, queued, cancelled, decided on.
+
+use crate::common::*;
+use crate::site::*;
+use orlop_core::hooks::ToolGate;
+use orlop_testkit::Gate;
+use orlop_testkit::scripted::*;
+use reqwest::Method;
+use serde_json::json;
+
+#[tokio::test] // K-09, K-22, E-26
+async fn a_turn_comes_as_a_whole_or_as_events() {
+    let scene = Scene::default();
+    scene.provider.reply(ScriptedReply::text(&["hel", "lo"]));
+    scene.provider.reply(ScriptedReply::text(&["hel", "lo"]));
+    let site = Site::open(&scene).await;
+    site.session("s").await;
+    let (status, whole) = site.say("s", "hi").await;
+    assert_eq!((status, &whole["messages"][0]["content"]), (200, &json!("hello")));
+    assert_eq!(
+        (&whole["session_id"], &whole["session"]["message_count"]),
+        (&json!("s"), &json!(2))
+    );
+
+    let events = site.stream("s", json!({ "content": "hi" })).await.rest().await;
+    assert_eq!(kinds(&events), "request_started partial final");
+    assert_eq!(text_of(&events), "hello");
+    let last = events.last().unwrap();
+    assert_eq!(last.data["messages"][0]["content"], whole["messages"][0]["content"]);
+    assert_eq!((last.id, &last.data["seq"]), (last.data["seq"].as_u64(), &json!(last.id)));
+    assert!(events.windows(2).all(|pair| pair[0].id < pair[1].id));
+    assert!(events.iter().all(|sent| sent.data["type"] == sent.event.as_str()));
+}
+
+#[tokio::test] // K-10, K-11
+async fn the_id_of_a_request_is_taken_returned_and_cancels_it() {
+    let (scene, gate) = (Scene::default(), Gate::new());
+    scene.provider.reply(ScriptedReply::text(&["he"]).waiting_for(&gate));
+    let site = Site::open(&scene).await;
+    site.session("s").await;
+    let path = "/sessions/s/requests";
+    let request = site.request(Method::POST, path).header("content-type", "application/json");
+    let request = request.header("x-request-id", "mine").body(r#"{"content": "hi"}"#);
+    let mut stream = Sse::of(request.send().await.unwrap());
+    assert_eq!(stream.header("x-request-id"), "mine");
+    let begun = stream.until("partial").await;
+    assert!(begun.iter().all(|sent| sent.data["request_id"] == "mine"));
+    assert_eq!(site.get("/requests/mine").await.1["status"], "running");
+    let (status, _) = site.post("/requests/mine/cancel", json!({ "reason": "enough" })).await;
+    assert_eq!(status, 200);
+    let rest = stream.rest().await;
+    assert_eq!(rest.last().unwrap().event, "request_cancelled");
+    assert_eq!(rest.last().unwrap().data["reason"], "enough");
+    let (_, state) = site.get("/requests/mine").await;
+    assert_eq!((&state["status"], &state["reason"]), (&json!("cancelled"), &json!("enough")));
+    // What is over stays as it is, and what never was cannot be cancelled.
+    assert_eq!(site.post("/requests/mine/cancel", json!({})).await.1["status"], "cancelled");
+    assert_eq!(site.post("/requests/other/cancel", json!({})).await.0, 404);
+
+    let healthz = site.request(Method::GET, "/healthz").send().await.unwrap();
+    assert_eq!(healthz.headers()["x-request-id"].len(), 36);
+    let odd = site.request(Method::GET, "/healthz").header("x-request-id", "../x");
+    assert_eq!(odd.send().await.unwrap().status(), 400);
+}
+
+#[tokio::test] // K-09
+async fn the_same_request_joins_whether_it_runs_or_is_done() {
+    let (scene, gate) = (Scene::default(), Gate::new());
+    scene.provider.reply(ScriptedReply::text(&["hello"]).waiting_for(&gate));
+    let site = Site::open(&scene).await;
+    site.session("s").await;
+    site.session("t").await;
+    let body = json!({ "content": "hi", "request_id": "r" });
+    let mut first = site.stream("s", body.clone()).await;
+    first.until("partial").await;
+    let second = site.stream("s", body.clone()).await;
+    gate.open();
+    let (first, second) = (first.rest().await, second.rest().await);
+    assert_eq!(first.last(), second.last());
+    let whole = json!({ "content": "hi", "request_id": "r", "stream": false });
+    let (status, done) = site.post("/sessions/s/requests", whole.clone()).await;
+    assert_eq!((status, &done["messages"][0]["content"]), (200, &json!("hello")));
+    assert_eq!(said(site.host.app(), "s").await, "hi|hello");
+    let (status, problem) = site.post("/sessions/t/requests", whole).await;
+    assert_eq!((status, &problem["error_type"]), (409, &json!("conflict")));
+}
+
+#[tokio::test] // K-20
+async fn a_busy_session_is_a_conflict_unless_the_request_queues() {
+    let (scene, gate) = (Scene::default(), Gate::new());
+    scene.provider.reply(ScriptedReply::text(&["one"]).waiting_for(&gate));
+    scene.provider.reply(ScriptedReply::text(&["two"]));
+    let site = Site::open(&scene).await;
+    site.session("s").await;
+    let mut first = site.stream("s", json!({ "content": "a" })).await;
+    first.until("partial").await;
+    let body = json!({ "content": "b", "stream": false });
+    let busy = site.send(Method::POST, "/sessions/s/requests", body).await;
+    assert_eq!(
+        (busy.status().as_u16(), &busy.headers()["retry-after"]),
+        (409, &"1".parse().unwrap())
+    );
+    let queued = json!({ "content": "b", "stream": false, "queue": true });
+    let queued = site.post("/sessions/s/requests", queued);
+    let (queued, ()) = tokio::join!(queued, async {
+        while !site.get("//metrics").await.1.as_str().unwrap().contains("orlop_queue_length 1") {}
+        gate.open();
+    });
+    assert_eq!((queued.0, &queued.1["messages"][0]["content"]), (200, &json!("two")));
+    assert_eq!(said(site.host.app(), "s").await, "a|one|b|two");
+}
+
+#[tokio::test] // K-09
+async fn leaving_does_not_end_a_turn_and_coming_back_misses_nothing() {
+    let (scene, gate) = (Scene::default(), Gate::new());
+    scene.provider.reply(ScriptedReply::text(&["he", "l", "lo"]).waiting_for(&gate));
+    let site = Site::open(&scene).await;
+    site.session("s").await;
+    let body = json!({ "content": "hi", "request_id": "r" });
+    let mut stream = site.stream("s", body).await;
+    let seen = stream.until("partial").await;
+    drop(stream);
+    let last = seen.last().unwrap().id.unwrap();
+    let path = format!("/requests/r/events?after={last}");
+    let back = Sse::of(site.request(Method::GET, &path).send().await.unwrap());
+    gate.open();
+    let rest = back.rest().await;
+    assert_eq!(text_of(&seen) + &text_of(&rest), "hello");
+    assert_eq!(kinds(&rest), "partial final");
+    // After the end, by the header that browsers send.
+    let again = site.request(Method::GET, "/requests/r/events").header("last-event-id", last);
+    let again = Sse::of(again.send().await.unwrap()).rest().await;
+    assert_eq!(kinds(&again), "final");
+    let odd = site.request(Method::GET, "/requests/r/events").header("last-event-id", "x");
+    assert_eq!(odd.send().await.unwrap().status(), 400);
+    assert_eq!(site.get("/requests/nope/events").await.0, 404);
+}
+
+#[tokio::test] // K-09
+async fn a_person_decides_on_a_tool_call() {
+    let asks = ScriptedHost::new("asks")
+        .before_tool_call(|_, _| async { Ok(ToolGate::Ask("is it fine?".to_owned())) });
+    let scene = Scene::default().host(asks).tool(echo("read"));
+    scene.provider.reply(ScriptedReply::calls(&[("c1", "read", json!({ "n": 1 }))]));
+    scene.provider.reply(ScriptedReply::text(&["done"]));
+    let site = Site::open(&scene).await;
+    site.session("s").await;
+    let mut stream = site.stream("s", json!({ "content": "hi", "request_id": "r" })).await;
+    let asked = stream.until("approval_requested").await;
+    let call = asked.last().unwrap().data["call_id"].as_str().unwrap().to_owned();
+    let (_, state) = site.get("/requests/r").await;
+    assert_eq!(
+        (&state["status"], &state["waiting_for"][0]["reason"]),
+        (&json!("waiting"), &json!("is it fine?"))
+    );
+    let path = format!("/requests/r/approvals/{call}");
+    assert_eq!(site.post(&path, json!({ "decision": "maybe" })).await.0, 400);
+    assert_eq!(site.post("/requests/r/approvals/zz", json!({ "decision": "allow" })).await.0, 404);
+    assert_eq!(site.post(&path, json!({ "decision": "allow", "input": { "n": 2 } })).await.0, 200);
+    let rest = stream.rest().await;
+    assert_eq!(kinds(&rest), "approval_resolved tool_result partial final");
+    assert!(rest[1].data["message"].to_string().contains('2'));
+    let (_, trace) = site.get("/requests/r/trace").await;
+    assert!(trace["items"].to_string().contains("before_tool_call"));
+}
