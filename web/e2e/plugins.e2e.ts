@@ -118,3 +118,21 @@ test("settings of plugins are kept with the session, and unknown elements are to
   expect(metadata.overrides).toMatchObject({ probe_level: 3 });
   await tab.quiet();
 });
+
+// covers: K-12
+test("what plugins add to the list is shown beside each session", async () => {
+  await tab.page.locator(".session-row").first().getByText("probed").waitFor();
+  await tab.quiet();
+});
+
+// covers: K-18, K-19
+test("the page reloads what an action says, and leaves a session that is gone", async () => {
+  const id = tab.sessionId;
+  const reloaded = tab.page.waitForResponse((response) => response.url().endsWith(`/sessions/${id}`) && response.request().method() === "GET");
+  await tab.menu("Session menu", "Reload");
+  await reloaded;
+  await tab.menu("Session menu", "Leave");
+  await tab.page.getByText("What shall we work on?").waitFor();
+  expect(tab.sessionId).toBe("");
+  await tab.quiet();
+});

@@ -1,6 +1,6 @@
 //! How it looks and who can use it: keyboard only, phone, dark, long sessions, lost connections. Takes the pictures, too.
 
-import { mkdir } from "node:fs/promises";
+import { cp, mkdir } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -14,6 +14,7 @@ let worked: string;
 
 /** A session in which work was done. */
 async function work(): Promise<string> {
+  await cp(resolve(import.meta.dirname, "project/free.sh"), `${server.folder}/work/free.sh`);
   const id = await server.session("mend free.sh", "please stream the tide table");
   await server.api(`/sessions/${id}`, { title: "Free berths" }, "PATCH");
   return id;
@@ -87,7 +88,7 @@ test("it works at the size of a phone", async () => {
   await tab.page.getByRole("button", { name: "New session" }).waitFor();
   await tab.accessible();
   await tab.page.screenshot({ path: `${PICTURES}/phone-sessions.png` });
-  await tab.page.locator(".session-link", { hasText: "Free berths" }).tap();
+  await tab.page.locator(".session-link", { hasText: "Free berths" }).first().tap();
   await tab.page.locator(".sidebar").waitFor({ state: "detached" });
   await tab.composer.fill("hello");
   await tab.page.getByRole("button", { name: "Send (Enter)" }).tap();

@@ -18,12 +18,24 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[&str]) -> Result<ExitCode,
     Ok(ExitCode::SUCCESS)
 }
 
-/// Builds the page, with its own checks before.
-pub(crate) fn build(workspace: &Workspace) -> Result<(), String> {
-    process::run(&mut npm(workspace, ["ci", "--no-fund", "--no-audit"]))?;
-    process::run(&mut npm(workspace, ["test"]))?;
+/// Checks the types and the rules of the page, without a browser and without building it.
+pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
+    if !folder(workspace).join("node_modules").is_dir() {
+        install(workspace)?;
+    }
+    process::run(&mut npm(workspace, ["run", "check"]))?;
+    process::run(&mut npm(workspace, ["test"]))
+}
+
+/// Builds the page.
+fn build(workspace: &Workspace) -> Result<(), String> {
+    install(workspace)?;
     process::run(&mut npm(workspace, ["run", "build"]))?;
     process::run(&mut npm(workspace, ["run", "size"]))
+}
+
+fn install(workspace: &Workspace) -> Result<(), String> {
+    process::run(&mut npm(workspace, ["ci", "--no-fund", "--no-audit"]))
 }
 
 fn folder(workspace: &Workspace) -> PathBuf {

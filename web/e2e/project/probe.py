@@ -32,6 +32,9 @@ class ProbeApplicationPlugin:
             {"ui_type": "message_action", "id": "modal", "label": "Show a popup", "action_id": "show",
              "fixed_params": {"presentation": "modal"}, "param_map": {"index": "$message.index"}},
             {"ui_type": "session_list_action", "id": "list", "label": "Tidy up", "action_id": "show"},
+            {"ui_type": "session_action", "id": "reload", "label": "Reload", "action_id": "tell", "param_map": session},
+            {"ui_type": "session_action", "id": "leave", "label": "Leave", "action_id": "tell", "param_map": session,
+             "fixed_params": {"deleted": True}},
             {"ui_type": "config", "key": "probe_level", "label": "Level", "type": "integer", "default": 1},
             {"ui_type": "gauge", "id": "gauge", "label": "A gauge"},
         ]
@@ -44,19 +47,25 @@ class ProbeApplicationPlugin:
             {"id": "show", "label": "Show", "inputs": {}},
             {"id": "add", "label": "Add", "inputs": {"a": {"type": "integer", "required": True}, "b": {"type": "integer"}}},
             {"id": "fixed", "label": "Fixed", "inputs": {}},
+            {"id": "tell", "label": "Tell", "inputs": {"session_id": {"type": "string", "required": True}}},
             {"id": "again", "label": "Again", "inputs": {}},
             {"id": "fail", "label": "Fail", "inputs": {}},
-            {"id": "badges", "label": "Badges", "inputs": {}, "trigger": "session_list"},
+            {"id": "badges", "label": "Badges", "inputs": {"session_ids": {"type": "array"}}, "trigger": "session_list"},
         ]
 
     def execute_action(self, app, action_id, params, context, state):
         if action_id == "badges":
-            return {"sessions": {}}
+            return {"session_summaries": {id: {"badge": "probed"} for id in params.get("session_ids", [])}}
         if action_id == "add":
             total = params["a"] + params.get("b", 0)
             return {"message": f"The sum is {total}.", "loud": params.get("loud")}
         if action_id == "fail":
             return {"status": "error", "error_type": "no_luck", "message": "It could not be done today."}
+        if action_id == "tell":
+            ids = [params["session_id"]]
+            if params.get("deleted"):
+                return {"mutations": {"deleted_session_ids": ids}, "ui_effects": {"confetti": True}}
+            return {"ui_effects": {"reload_session_ids": ids}, "message": "Told."}
         if action_id == "again":
             self.runs += 1
             return {"display": {"body": f"Run {self.runs}", "display_id": "runs"}}

@@ -1,4 +1,4 @@
-//! The rules of displays, dialogs and elements are those of the terminal; the ids name the requirement.
+//! The rules of displays, dialogs and elements are those of the terminal.
 
 import { expect, test } from "vitest";
 import type { Json, JsonMap } from "../api/types";
@@ -17,7 +17,8 @@ const display = (body: string, display_id: string | null = null, presentation = 
 
 const shown = (displays: Displays) => displays.shown.map((held) => `${held.number} ${held.placement} ${held.display.body}`);
 
-test("G-26, G-29: what is absent or unknown becomes the default", () => {
+// covers: G-26, G-29
+test("what is absent or unknown becomes the default", () => {
   const plain = readDisplay({ body: "Done." });
   const odd = { body: "Done.", format: "rtf", title: 3, variant: "purple", presentation: ["modal"], dismissible: "no", display_id: "", actions: "none" };
   expect(readDisplay(odd)).toEqual(plain);
@@ -25,7 +26,8 @@ test("G-26, G-29: what is absent or unknown becomes the default", () => {
   for (const none of [{}, { title: "x" }, { body: 5 }, { body: " " }, "text", null] as Json[]) expect(readDisplay(none)).toBeNull();
 });
 
-test("G-28, G-30: buttons that cannot be offered are left out", () => {
+// covers: G-28, G-30
+test("buttons that cannot be offered are left out", () => {
   const actions: Json[] = [
     { kind: "open_url", id: "script", label: "x", url: "javascript:alert(1)" },
     { kind: "open_url", id: "none", label: "x" },
@@ -45,21 +47,24 @@ test("G-28, G-30: buttons that cannot be offered are left out", () => {
   ]);
 });
 
-test("G-30: texts lose control sequences, addresses lead to the web", () => {
+// covers: G-30
+test("texts lose control sequences, addresses lead to the web", () => {
   expect(plainText("\u001b[31mred\u001b[0m\u0007\u202e a\r\nb\rc\td")).toBe("red a\nb\nc\td");
   expect(plainText("\u001b]0;owned\u0007Title")).toBe("Title");
   expect(webUrl(" HTTPS://Example.test/a b ")).toBe("https://example.test/a%20b");
   for (const bad of ["javascript:alert(1)", "data:text/html,x", "//x", "ftp://x", "http://a\u0000b", ""]) expect(webUrl(bad)).toBeNull();
 });
 
-test("K-13, K-14, K-15, J-18: one table says where displays go", () => {
+// covers: K-13, K-14, K-15, J-18
+test("one table says where displays go", () => {
   const row = (surface: Parameters<typeof place>[0]) => (["inline", "banner", "modal"] as const).map((hint) => place(surface, hint));
   expect(row("session_list_action")).toEqual([null, null, null]);
   expect(row("session_action")).toEqual(["inline", "inline", "inline"]);
   expect(row("message_action")).toEqual(["inline", "banner", "modal"]);
 });
 
-test("G-27: a display with the same id is replaced where it stands", () => {
+// covers: G-27
+test("a display with the same id is replaced where it stands", () => {
   let displays = show(NO_DISPLAYS, "message_action", display("code A", "login"));
   displays = show(displays, "message_action", display("other"));
   displays = show(displays, "message_action", display("code B", "login", "banner"));
@@ -70,13 +75,15 @@ test("G-27: a display with the same id is replaced where it stands", () => {
   expect(show(displays, "session_list_action", display("no"))).toBe(displays);
 });
 
-test("K-16: a display that must stay is not dismissed", () => {
+// covers: K-16
+test("a display that must stay is not dismissed", () => {
   let displays = show(NO_DISPLAYS, "session_action", { ...display("fixed"), dismissible: false });
   displays = show(displays, "session_action", display("usual"));
   expect(shown(dismiss(dismiss(displays, 1), 2))).toEqual(["1 inline fixed"]);
 });
 
-test("K-17: a follow-up replaces or closes its display unless it preserves it", () => {
+// covers: K-17
+test("a follow-up replaces or closes its display unless it preserves it", () => {
   const start = show(show(NO_DISPLAYS, "session_action", display("login", "login")), "session_action", display("other", "other"));
   const after = (preserve: boolean, answer: ReturnType<typeof display> | null) => shown(followUp(start, 1, preserve, "session_action", answer));
   expect(after(true, null)).toEqual(["1 inline login", "2 inline other"]);
@@ -87,7 +94,8 @@ test("K-17: a follow-up replaces or closes its display unless it preserves it", 
   expect(after(false, display("more", "other"))).toEqual(["2 inline more"]);
 });
 
-test("J-23: answers become what their field declares", () => {
+// covers: J-23
+test("answers become what their field declares", () => {
   const value = (type: string, answer: Json) => {
     const converted = convert(type, answer);
     return "error" in converted ? converted.error : converted.value;
@@ -110,7 +118,8 @@ test("J-23: answers become what their field declares", () => {
   expect(value("string", "  ")).toBe("  ");
 });
 
-test("J-21, J-23: an empty field has no answer, a required one says so, a missing one its default", () => {
+// covers: J-21, J-23
+test("an empty field has no answer, a required one says so, a missing one its default", () => {
   const dialog = readDialog({
     title: "Compact\u001b[1m range",
     inputs: [{ name: "start", type: "integer", label: "Start", required: true, default: 0 }, { name: "note" }, { type: "integer" }, "field"],
@@ -128,13 +137,15 @@ test("J-21, J-23: an empty field has no answer, a required one says so, a missin
 
 const element = (parts: JsonMap): JsonMap => ({ ui_type: "message_action", plugin: "compaction", action_id: "compact_range", ...parts });
 
-test("J-16, J-17: parts of the wrong form count as absent, missing ones make it no button", () => {
+// covers: J-16, J-17
+test("parts of the wrong form count as absent, missing ones make it no button", () => {
   const read = readElement(element({ id: 5, label: "\u001b[1m\n", icon: [], order: "first", fixed_params: [], param_map: "all", dialog: true, action_owner: "nobody" }));
   expect(read).toMatchObject({ id: "compact_range", label: "compact_range", icon: null, order: null, fixedParams: {}, paramMap: null, dialog: null, owner: null });
   for (const missing of ["ui_type", "plugin", "action_id"]) expect(readElement(element({ [missing]: undefined }))).toBeNull();
 });
 
-test("J-14, J-18: each surface has its elements, and what is unknown is not lost", () => {
+// covers: J-14, J-18
+test("each surface has its elements, and what is unknown is not lost", () => {
   const elements = ["session_list_action", "session_action", "message_action", "config", "mine"].map((ui_type) => element({ ui_type, action_id: ui_type }));
   for (const surface of ["session_list_action", "session_action", "message_action"] as const) {
     expect(elementsOf(elements, surface).map((found) => found.id)).toEqual([surface]);
@@ -143,13 +154,15 @@ test("J-14, J-18: each surface has its elements, and what is unknown is not lost
   expect(unknownElements(elements).map((found) => found.ui_type)).toEqual(["mine"]);
 });
 
-test("J-19: elements are ordered by rank and then as they came", () => {
+// covers: J-19
+test("elements are ordered by rank and then as they came", () => {
   const ranks: [string, Json][] = [["none 1", null], ["45", 45], ["25 first", 25], ["text", "1"], ["25 second", 25], ["-1", -1]];
   const elements = ranks.map(([id, order]) => element({ id, order }));
   expect(elementsOf(elements, "message_action").map((found) => found.id)).toEqual(["-1", "25 first", "25 second", "45", "none 1", "text"]);
 });
 
-test("J-20, J-21, J-22, J-24: parameters are fixed, mapped or answered", () => {
+// covers: J-20, J-21, J-22, J-24
+test("parameters are fixed, mapped or answered", () => {
   const sources = {
     session: { session_id: "s1", metadata: { title: "Notes", empty: null } },
     message: { index: 7, role: "assistant" },
@@ -170,7 +183,8 @@ test("J-20, J-21, J-22, J-24: parameters are fixed, mapped or answered", () => {
   expect(params({ fixed_params: { deep: true } })).toEqual({ deep: true, start: 3 });
 });
 
-test("G-21, G-22, G-23, G-24: an outcome says how it ended and what to do", () => {
+// covers: G-21, G-22, G-23, G-24
+test("an outcome says how it ended and what to do", () => {
   const outcome = outcomeOf({
     message: "short",
     display: { body: "long" },

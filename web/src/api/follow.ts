@@ -17,6 +17,8 @@ export interface FollowOptions {
   /** Whether the last event of a request ends the stream. */
   once: boolean;
   onEvent: (event: Event) => void;
+  /** Events that need not be looked at, by their names. */
+  skip?: (name: string) => boolean;
   onLink?: (link: Link) => void;
   /** After a new connection, numbers are missing: the server may have begun again with what was under way. */
   onGap?: () => void;
@@ -35,7 +37,7 @@ export function backoff(failures: number, chance = Math.random()): number {
 
 /** Follows to the end of the request, or until the signal. Throws what trying again cannot mend. */
 export async function follow(options: FollowOptions): Promise<void> {
-  const { client, path, once, onEvent, onLink, onGap, signal, pause = waitOrWake } = options;
+  const { client, path, once, onEvent, onLink, onGap, skip, signal, pause = waitOrWake } = options;
   let { begin, after = null } = options;
   let failures = 0;
   while (!signal.aborted) {
@@ -58,8 +60,13 @@ export async function follow(options: FollowOptions): Promise<void> {
       onLink?.("open");
       alive();
       let first = after !== null;
-      for await (const { data } of serverEvents(watched(response.body, alive))) {
+      for await (const { id, event: name, data } of serverEvents(watched(response.body, alive))) {
         failures = 0;
+        if (skip?.(name)) {
+          after = Math.max(after ?? 0, Number(id) || 0);
+          first = false;
+          continue;
+        }
         const event = read(data);
         if (!event || (after !== null && event.seq <= after)) continue;
         if (first && event.seq !== (after ?? 0) + 1) onGap?.();

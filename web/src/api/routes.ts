@@ -1,25 +1,13 @@
 //! The routes of the HTTP API that the page uses, one function each.
 
 import type { Client } from "./client";
-import type { ActionOutcome, Agent, Asset, Json, JsonMap, PluginNames, RememberScope, RequestState, Session, Summary, TraceEntry } from "./types";
+import type { ActionOutcome, Agent, Asset, JsonMap, PluginNames, RequestState, Session, SessionPage, Summary, TraceEntry, Verdict } from "./types";
 
 const id = encodeURIComponent;
 
 function query(values: Record<string, string | number | boolean | null | undefined>): string {
   const given = Object.entries(values).filter(([, value]) => value !== null && value !== undefined && value !== "");
   return given.length === 0 ? "" : `?${new URLSearchParams(given.map(([key, value]) => [key, String(value)])).toString()}`;
-}
-
-export interface SessionPage {
-  sessions: Summary[];
-  next: string | null;
-}
-
-export interface Decision {
-  decision: "allow" | "deny";
-  remember?: RememberScope | null;
-  reason?: string;
-  input?: Json;
 }
 
 /** Lists come under `items`. */
@@ -70,7 +58,7 @@ export class Api {
   requestEventsPath = (request: string, after: number | null) => `/requests/${id(request)}/events${query({ after })}`;
   eventsPath = (after: number | null) => `/events${query({ after })}`;
   cancel = (request: string) => this.client.json<RequestState>(`/requests/${id(request)}/cancel`, { body: { reason: "stopped by the user" } });
-  decide = (request: string, call: string, decision: Decision) =>
+  decide = (request: string, call: string, decision: Verdict) =>
     this.client.json<RequestState>(`/requests/${id(request)}/approvals/${id(call)}`, { body: decision as unknown as JsonMap });
   trace = (request: string) => this.list<TraceEntry>(`/requests/${id(request)}/trace`);
 

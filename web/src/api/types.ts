@@ -1,9 +1,31 @@
 //! What crosses the wire, as the page reads it. Values from plugins are `Json` until a rule has looked at them.
 
+import type { components } from "./schema";
+
 export type Json = null | boolean | number | string | Json[] | JsonMap;
 export type JsonMap = { [key: string]: Json | undefined };
 
-export type Role = "system" | "user" | "assistant" | "tool";
+type Schemas = components["schemas"];
+
+/** A type of the document, in which any value is JSON. */
+type Read<T> = unknown extends T ? Json : T extends (infer Item)[] ? Read<Item>[] : T extends object ? { [Key in keyof T]: Read<T[Key]> } : T;
+
+export type Role = Schemas["Role"];
+export type RememberScope = Schemas["Remember"];
+export type RememberOffer = Schemas["RememberOffer"];
+export type ModelName = Schemas["ModelName"];
+export type SessionState = Schemas["SessionState"];
+export type ActionOwner = Schemas["ActionOwner"];
+export type Agent = Schemas["AgentView"];
+export type PluginNames = Schemas["PluginNames"];
+export type Asset = Schemas["AssetView"];
+/** A session in the list. Plugins add keys of their own. */
+export type Summary = Read<Schemas["SessionSummary"]>;
+export type SessionPage = Read<Schemas["SessionPage"]>;
+/** What came of an action. */
+export type ActionOutcome = Read<Schemas["ActionOutcome"]>;
+export type NewRequest = Read<Schemas["NewRequest"]>;
+export type Verdict = Read<Schemas["Verdict"]>;
 
 export interface Message {
   role: Role;
@@ -13,64 +35,23 @@ export interface Message {
   tool_result?: JsonMap;
 }
 
-/** A session in the list. Plugins add keys of their own. */
-export interface Summary {
-  session_id: string;
-  agent_id: string | null;
-  title: string | null;
-  created_at: string;
-  updated_at: string;
-  revision: number;
-  message_count: number;
-  [plugin: string]: Json | undefined;
-}
-
 /** A session with its messages from `first_index` on. */
-export interface Session {
-  session_id: string;
-  revision: number;
-  message_count: number;
-  first_index: number;
+export type Session = Pick<Schemas["LoadedSession"], "session_id" | "revision" | "message_count" | "first_index"> & {
   messages: Message[];
   metadata: JsonMap;
-}
+};
 
 /** A request and how far it is. */
-export interface RequestState {
-  request_id: string;
-  session_id: string;
+export type RequestState = Omit<Read<Schemas["RequestView"]>, "status" | "error"> & {
   status: "running" | "waiting" | "completed" | "failed" | "cancelled";
-  agent_id: string | null;
-  step: number;
-  created_at: string | null;
-  updated_at: string | null;
-  usage: JsonMap;
-  error: RequestError | null;
-}
-
-export interface SessionState {
-  revision: number;
-  message_count: number;
-  title?: string | null;
-}
-
-export interface ModelName {
-  provider?: string;
-  model?: string;
-}
+  error?: RequestError | null;
+};
 
 export interface RequestError {
   type: string;
   message: string;
   retryable?: boolean;
   context_overflow?: boolean;
-}
-
-export type RememberScope = "session" | "always";
-
-export interface RememberOffer {
-  scope: RememberScope;
-  rule: string;
 }
 
 interface EventHead {
@@ -80,34 +61,26 @@ interface EventHead {
   request_id?: string;
 }
 
+type Kind<Type extends string> = Extract<Schemas["Event"], { type: Type }>;
+
 export type EventKind =
-  | { type: "request_started"; agent_id: string; message_index?: number }
+  | Kind<"request_started">
   | { type: "partial"; message: { role: Role; content: string; metadata?: JsonMap } }
-  | { type: "tool_call"; call_id: string; name: string; call: JsonMap; preview?: string }
-  | { type: "tool_partial"; call_id: string; part: Json }
+  | Read<Kind<"tool_call">>
+  | Read<Kind<"tool_partial">>
   | { type: "tool_result"; call_id: string; message: Message }
-  | {
-      type: "approval_requested";
-      call_id: string;
-      name: string;
-      call: JsonMap;
-      input: Json;
-      reason: string;
-      choices: string[];
-      form?: JsonMap;
-      remember?: RememberOffer[];
-    }
-  | { type: "approval_resolved"; call_id: string; decision: string; by: string; remember?: RememberScope }
-  | { type: "model_fallback"; from: ModelName; to: ModelName; error: JsonMap }
-  | { type: "output_rejected"; problems: string[] }
-  | { type: "action_result"; plugin: string; action_id: string; result: JsonMap }
-  | { type: "final"; messages: Message[]; session: SessionState; usage?: JsonMap; model?: ModelName }
+  | Read<Kind<"approval_requested">>
+  | Kind<"approval_resolved">
+  | Read<Kind<"model_fallback">>
+  | Kind<"output_rejected">
+  | Read<Kind<"action_result">>
+  | (Omit<Read<Kind<"final">>, "messages"> & { messages: Message[] })
   | { type: "request_failed"; error: RequestError }
-  | { type: "request_cancelled"; reason: string }
-  | { type: "session_created"; agent_id?: string; forked_from?: string }
-  | { type: "session_updated"; session: SessionState; change: string }
-  | { type: "session_deleted" }
-  | { type: "agent_switched"; previous_agent_id?: string; next_agent_id: string };
+  | Kind<"request_cancelled">
+  | Kind<"session_created">
+  | Kind<"session_updated">
+  | Kind<"session_deleted">
+  | Kind<"agent_switched">;
 
 export type Event = EventHead & EventKind;
 
@@ -118,56 +91,11 @@ export function endsRequest(event: { type: string }): boolean {
   return ENDINGS.has(event.type);
 }
 
-/** An `ActionElement`'s owner decides nothing but is passed through; see `actions/elements.ts`. */
-export type ActionOwner = "provider_extension" | "feature" | "application";
-
-export interface ActionDefinition {
-  id: string;
-  label: string;
-  description?: string;
-  inputs: { [name: string]: JsonMap };
-  trigger?: Json;
-  plugin?: string;
-  action_owner?: ActionOwner;
-}
-
-export interface Agent {
-  agent_id: string;
-  description?: string | null;
-  provider?: string | null;
-  model?: string | null;
-  default: boolean;
-  usable: boolean;
-}
-
 export interface Completion {
   replacement: string;
   display: string;
   start: number;
   meta?: string;
-}
-
-export interface Asset {
-  id: string;
-  name: string;
-  media_type: string;
-  size: number;
-}
-
-/** The names of the plugins of an agent, by kind. */
-export interface PluginNames {
-  providers: string[];
-  extensions: string[];
-  features: string[];
-  tools: string[];
-}
-
-/** What came of an action. */
-export interface ActionOutcome {
-  plugin: string;
-  action_id: string;
-  result: JsonMap;
-  change_id: string | null;
 }
 
 export interface TraceEntry {

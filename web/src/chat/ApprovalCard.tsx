@@ -3,6 +3,7 @@
 import { type FormEvent, useId, useState } from "react";
 import type { JsonMap, RememberScope } from "../api/types";
 import { answersOf, readDialog } from "../actions/dialog";
+import { plainText } from "../actions/safe";
 import { FormFields } from "../actions/FormFields";
 import type { Approval, ToolItem } from "../state/items";
 import { usePage } from "../state/page";
@@ -34,7 +35,9 @@ function Permission({ tool, approval }: Props) {
   };
   return (
     <div className="approval" role="group" aria-label={`May ${tool.name} run?`}>
-      <p className="approval-reason">{approval.reason || `May ${tool.name} run?`}</p>
+      <p className="approval-reason">
+        <InlineCode text={approval.reason || `May ${tool.name} run?`} />
+      </p>
       <WhatWouldRun tool={tool} approval={approval} />
       {approval.remember.length > 0 && (
         <fieldset className="remember">
@@ -62,6 +65,13 @@ function Permission({ tool, approval }: Props) {
       </div>
     </div>
   );
+}
+
+/** A sentence with code in backticks. */
+function InlineCode({ text }: { text: string }) {
+  const parts = plainText(text).split("`");
+  if (parts.length % 2 === 0) return <>{plainText(text)}</>;
+  return <>{parts.map((part, place) => (place % 2 === 1 ? <code key={place}>{part}</code> : part))}</>;
 }
 
 /** What would run, where it is not plain from the card: what plugins made of the arguments counts. */

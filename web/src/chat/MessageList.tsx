@@ -74,7 +74,7 @@ export function MessageList({ sessionId, items, busy, after }: Props) {
         <div className="column" role="feed" aria-busy={busy} aria-label="Messages">
           <Virtualizer ref={list} scrollRef={scroller} data={items} itemSize={120} bufferSize={600}>
             {(item, place) => (
-              <div className="item" data-kind={item.kind} data-last={place === items.length - 1 || undefined} key={item.key} role="article" aria-posinset={place + 1} aria-setsize={items.length} aria-label={labelOf(item)}>
+              <div className="item" data-kind={item.kind} data-next={items[place + 1]?.kind} data-last={place === items.length - 1 || undefined} key={item.key} role="article" aria-posinset={place + 1} aria-setsize={items.length} aria-label={labelOf(item)}>
                 <ItemView item={item} />
               </div>
             )}

@@ -6,7 +6,8 @@ test("commands complete at the beginning, mentions at a word", () => {
   expect(["", "a /mo", "a@b", "/model x", "@a b"].map(mayComplete)).toEqual([false, false, false, false, false]);
 });
 
-test("J-27: a completion takes the place of characters before the cursor", () => {
+// covers: J-27
+test("a completion takes the place of characters before the cursor", () => {
   expect(complete("see @ma now", 7, -3, "@main.rs")).toEqual({ text: "see @main.rs now", cursor: 12 });
   expect(complete("a", 1, 0, "b")).toEqual({ text: "ab", cursor: 2 });
   // Characters, not units of UTF-16, and never more than there are.
@@ -14,6 +15,7 @@ test("J-27: a completion takes the place of characters before the cursor", () =>
   expect(complete("ab", 2, -9, "c")).toEqual({ text: "c", cursor: 1 });
 });
 
-test("J-25: what is no completion is dropped", () => {
+// covers: J-25
+test("what is no completion is dropped", () => {
   expect(readCompletions([1, "x", { display: "no text" }, { replacement: "/model ", start: -1, display: "/model" }])).toMatchObject([{ replacement: "/model ", start: -1, display: "/model" }]);
 });

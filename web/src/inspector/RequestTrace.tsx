@@ -32,7 +32,7 @@ export function RequestTrace() {
           ))}
         </select>
       </label>
-      <p className="turn-facts">{[request.status, `${request.step} model calls`, ...usageFacts(request.usage)].join(" · ")}</p>
+      <p className="turn-facts">{[request.status, request.step === 1 ? "1 model call" : `${request.step} model calls`, ...usageFacts(request.usage)].join(" · ")}</p>
       <Trace key={request.request_id} request={request} />
     </>
   );

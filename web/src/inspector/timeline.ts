@@ -44,9 +44,15 @@ function rowOf(entry: TraceEntry, key: number): Row {
     start: entry.start_us,
     duration: entry.duration_us,
     failed: entry.outcome !== "ok",
-    changed: entry.change !== undefined && entry.change !== null,
+    changed: isChange(entry),
     entry,
   };
+}
+
+/** Hooks that are asked what there is answer something each time, and change nothing. */
+function isChange(entry: TraceEntry): boolean {
+  const asks = /^(get_|to_native|from_native|inspect_|format_|describe)/.test(entry.hook ?? "");
+  return !asks && entry.change !== undefined && entry.change !== null;
 }
 
 function groupOf(entry: TraceEntry): Row["group"] {
@@ -62,7 +68,7 @@ function sums(trace: readonly TraceEntry[]): Timeline["byPlugin"] {
     const sum = held.get(entry.plugin) ?? { plugin: entry.plugin, calls: 0, time: 0, changes: 0, failures: 0 };
     sum.calls += 1;
     sum.time += entry.duration_us;
-    sum.changes += entry.change === undefined || entry.change === null ? 0 : 1;
+    sum.changes += isChange(entry) ? 1 : 0;
     sum.failures += entry.outcome === "ok" ? 0 : 1;
     held.set(entry.plugin, sum);
   }

@@ -38,6 +38,7 @@ test("sessions stand under the day they changed, pinned ones above", () => {
   expect(grouped(list, new Set(), now).at(-1)?.label).toBe("May 2025");
 });
 
-test("K-12: what plugins add is shown as badges", () => {
+// covers: K-12
+test("what plugins add is shown as badges", () => {
   expect(badgesOf(summary("a", "2026", { review: { badge: "3 open" }, tags: ["x", "y"], odd: { n: 1 } }))).toEqual(["3 open", "x", "y"]);
 });

@@ -26,7 +26,7 @@ export function afterEvent(sessions: readonly Summary[], event: Event): Summary[
     case "session_updated": {
       if (!held) return null;
       const { revision, message_count, title } = event.session;
-      return upserted(sessions, { ...held, revision, message_count, title: title ?? held.title, updated_at: event.at });
+      return upserted(sessions, { ...held, revision, message_count, title: title ?? held.title ?? null, updated_at: event.at });
     }
     case "agent_switched":
       return held ? upserted(sessions, { ...held, agent_id: event.next_agent_id, updated_at: event.at }) : null;

@@ -1,14 +1,18 @@
-//! Events come faster than a screen shows them: they are gathered and handed on once a frame.
+//! Events come faster than anybody reads: they are gathered and handed on with a frame, some twenty times a second.
+
+/** So long after the last time, at least. */
+const PAUSE_MS = 45;
 
 export class Batch<T> {
   private waiting: T[] = [];
+  private last = 0;
   private cancel: (() => void) | null = null;
 
   constructor(private readonly flushed: (items: T[]) => void) {}
 
   push(item: T): void {
     this.waiting.push(item);
-    this.cancel ??= soon(() => this.flush());
+    this.cancel ??= soon(this.last + PAUSE_MS - performance.now(), () => this.flush());
   }
 
   /** Hands on what waits, now. */
@@ -17,6 +21,7 @@ export class Batch<T> {
     this.cancel = null;
     const items = this.waiting;
     this.waiting = [];
+    this.last = performance.now();
     if (items.length > 0) this.flushed(items);
   }
 
@@ -27,13 +32,13 @@ export class Batch<T> {
   }
 }
 
-/** With the next frame; a page in the background has none, so a timer comes to its aid. */
-function soon(run: () => void): () => void {
-  const frame = requestAnimationFrame(() => done());
-  const timer = setTimeout(() => done(), 250);
+/** With the first frame after `ms`; a page in the background has none, so a timer comes to its aid. */
+function soon(ms: number, run: () => void): () => void {
+  let frame = 0;
+  const timers = [setTimeout(() => (frame = requestAnimationFrame(() => done())), Math.max(0, ms)), setTimeout(() => done(), 250)];
   const cancel = () => {
     cancelAnimationFrame(frame);
-    clearTimeout(timer);
+    timers.forEach(clearTimeout);
   };
   const done = () => {
     cancel();

@@ -2,8 +2,7 @@
 
 import { follow } from "../api/follow";
 import { Problem, asProblem } from "../api/problem";
-import type { Decision } from "../api/routes";
-import { type Event, type JsonMap, type Message, type RequestState, type Session, endsRequest } from "../api/types";
+import { type Event, type JsonMap, type Message, type RequestState, type Session, type Verdict, endsRequest } from "../api/types";
 import { NO_DISPLAYS } from "../actions/surface";
 import type { Attachment } from "./app";
 import { Batch } from "./batch";
@@ -217,7 +216,7 @@ export class Chat {
     await this.page.attempt(() => this.page.api.cancel(turn.requestId));
   }
 
-  async decide(requestId: string, callId: string, decision: Decision): Promise<boolean> {
+  async decide(requestId: string, callId: string, decision: Verdict): Promise<boolean> {
     const done = await this.page.attempt(async () => {
       await this.page.api.decide(requestId, callId, decision);
       return true;

@@ -47,6 +47,8 @@ export class Live {
       after: this.after,
       once: false,
       onEvent: (event) => this.heard(event),
+      // Whoever follows a request has its fragments from there.
+      skip: (name) => (name === "partial" || name === "tool_partial") && this.followsOrIdles(),
       onLink: (link) => {
         const before = this.page.store.get().link;
         this.page.store.patch({ link });
@@ -100,6 +102,11 @@ export class Live {
       default:
         break;
     }
+  }
+
+  private followsOrIdles(): boolean {
+    const { conversation } = this.page.store.get();
+    return !conversation || isBusy(conversation);
   }
 
   /** A fragment of a request in view that nobody told us of. */

@@ -121,7 +121,7 @@ export function applyEvent(turn: Turn, event: Event, stored: ReadonlySet<string>
         })),
       };
     case "model_fallback": {
-      const why = typeof event.error.message === "string" ? `: ${event.error.message}` : "";
+      const why = isMap(event.error) && typeof event.error.message === "string" ? `: ${event.error.message}` : "";
       return { ...next, items: noticed(turn.items, event.seq, `${named(event.from)} could not be asked${why}. ${named(event.to)} is asked now.`) };
     }
     case "output_rejected":

@@ -149,6 +149,14 @@ pub(crate) struct Search {
     pub(crate) limit: Option<usize>,
 }
 
+/// Which requests of a session to list.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ListRequests {
+    /// At most so many; 20 if it is not said, and 100 at most.
+    pub(crate) limit: Option<usize>,
+}
+
 /// Which messages of a session to load.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
