@@ -1,5 +1,6 @@
 //! Streams: application events, clients that are slow or stop reading, limits.
 
+use crate::common::doubles::{Stop, stopping};
 use crate::common::*;
 use crate::site::*;
 use orlop_http::Settings;
@@ -7,6 +8,8 @@ use orlop_testkit::Gate;
 use orlop_testkit::scripted::*;
 use reqwest::Method;
 use serde_json::json;
+use std::sync::Arc;
+use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 #[tokio::test] // K-09
@@ -29,19 +32,34 @@ async fn application_events_are_followed_and_resumed() {
     assert_eq!(site.get("/events?session_id=nope").await.0, 404);
 }
 
+/// Reads on until the end of what was read has these words.
+async fn read_until(socket: &mut tokio::net::TcpStream, read: &mut Vec<u8>, words: &str) {
+    let mut buffer = vec![0; 1 << 20];
+    while !String::from_utf8_lossy(&read[read.len().saturating_sub(600)..]).contains(words) {
+        let more = tokio::time::timeout(Duration::from_secs(20), socket.read(&mut buffer)).await;
+        let count = more.expect("nothing more came").unwrap();
+        assert!(count > 0, "the stream ended without {words}");
+        read.extend_from_slice(&buffer[..count]);
+    }
+}
+
 #[tokio::test]
 async fn a_client_that_stops_reading_holds_nobody_up_and_is_told_to_resume() {
     // Much more than the buffers of two sockets hold.
     const PIECES: usize = 6_000;
     let piece = "x".repeat(2_000);
     let pieces: Vec<&str> = (0..PIECES).map(|_| piece.as_str()).collect();
-    let (scene, gate) = (Scene::default(), Gate::new());
+    let (stop, gate) = (Stop::default(), Gate::new());
+    let mut scene = Scene::default();
+    let work = stopping("work", json!({}), &stop, &Log::new());
+    scene.plugins = scene.plugins.tool(Arc::new(work));
+    scene.provider.reply(ScriptedReply::calls(&[("c1", "work", json!({}))]));
     scene.provider.reply(ScriptedReply::text(&pieces).waiting_for(&gate));
     let site = Site::open(&scene).await;
     site.session("s").await;
     let address = site.url.strip_prefix("http://").unwrap();
     let socket = tokio::net::TcpSocket::new_v4().unwrap();
-    socket.set_recv_buffer_size(64 * 1024).unwrap();
+    socket.set_recv_buffer_size(1 << 20).unwrap();
     let mut socket = socket.connect(address.parse().unwrap()).await.unwrap();
     let body = r#"{"content": "hi", "request_id": "r"}"#;
     let head = format!(
@@ -49,17 +67,13 @@ async fn a_client_that_stops_reading_holds_nobody_up_and_is_told_to_resume() {
         body.len()
     );
     socket.write_all(head.as_bytes()).await.unwrap();
-    // The turn gets to the end of what it says while nobody reads.
-    gate.reached().await;
     let mut read = Vec::new();
-    let mut buffer = vec![0; 1 << 20];
-    while !String::from_utf8_lossy(&read[read.len().saturating_sub(400)..])
-        .contains("event: resume")
-    {
-        let count = socket.read(&mut buffer).await.unwrap();
-        assert!(count > 0, "the stream ended without a word");
-        read.extend_from_slice(&buffer[..count]);
-    }
+    read_until(&mut socket, &mut read, "event: tool_call").await;
+    // The turn gets to the end of what it says while nobody reads.
+    stop.reached_by(1).await;
+    stop.let_go(1);
+    gate.reached().await;
+    read_until(&mut socket, &mut read, "event: resume").await;
     let text = String::from_utf8_lossy(&read);
     assert!(text.matches("event: partial").count() < PIECES);
     let told = text.rsplit_once("\"after\":").unwrap().1;
