@@ -9,6 +9,7 @@ import { Batch } from "./batch";
 import { branchesAt, withBranch } from "./branches";
 import { type Conversation, isBusy, joining, loaded, newConversation, sending, toldAll } from "./conversation";
 import { textOf } from "./items";
+import { withResults } from "./transcript";
 import type { Page } from "./page";
 import { begunAgain } from "./turn";
 
@@ -101,7 +102,7 @@ export class Chat {
   }
 
   /** Sends what the user wrote; while the agent is at work it waits its turn. */
-  async send(text: string, attachments: Attachment[] = [], overrides?: JsonMap): Promise<void> {
+  async send(text: string, attachments: Attachment[] = [], parts: JsonMap[] = []): Promise<void> {
     const { conversation } = this;
     if (conversation && isBusy(conversation)) {
       const { queue } = this.page.store.get();
@@ -111,12 +112,12 @@ export class Chat {
     const id = conversation?.sessionId ?? (await this.create());
     if (id === null || !this.conversation) return;
     const requestId = crypto.randomUUID();
-    this.set(sending(this.conversation, requestId, userMessage(text, attachments)));
+    this.set(sending(this.conversation, requestId, userMessage(text, attachments, parts)));
     const ids = attachments.flatMap((attachment) => (attachment.assetId ? [attachment.assetId] : []));
     // Somebody else may be at work here, or a plugin after the last answer: then it waits.
     const body: JsonMap = { content: text, request_id: requestId, stream: true, queue: true };
     if (ids.length > 0) body.attachments = ids;
-    if (overrides) body.overrides = overrides;
+    if (parts.length > 0) body.multipart_content = parts;
     await this.follow(requestId, { path: this.page.api.requestPath(id), body });
   }
 
@@ -231,8 +232,7 @@ export class Chat {
     const index = conversation.messages.findLastIndex((message) => message.role === "user");
     const stored = conversation.messages[index];
     if (conversation.sent || !stored) {
-      const text = textOf(conversation.sent?.content ?? "");
-      if (text) await this.send(text);
+      if (conversation.sent) await this.send(textOf(conversation.sent.content), [], conversation.sent.multipartContent);
       return;
     }
     const cut = await this.page.attempt(async () => {
@@ -241,7 +241,7 @@ export class Chat {
     });
     if (!cut) return;
     this.set({ ...conversation, messages: conversation.messages.slice(0, index), turn: null });
-    await this.send(textOf(stored.content));
+    await this.send(textOf(stored.content), [], stored.multipartContent);
   }
 
   /** Another answer, or another question, in a branch beside this one. */
@@ -259,7 +259,7 @@ export class Chat {
     if (!fork) return;
     this.page.go(fork.session_id);
     await this.opened(fork.session_id);
-    await this.send(text);
+    await this.send(text, [], conversation.messages[index]?.multipartContent);
   }
 
   private async opened(id: string): Promise<void> {
@@ -273,12 +273,12 @@ export class Chat {
   async remove(index: number): Promise<void> {
     const { conversation } = this;
     if (!conversation) return;
-    await this.page.attempt(() => this.page.api.slice(conversation.sessionId, { remove_indices: [index] }));
+    await this.page.attempt(() => this.page.api.slice(conversation.sessionId, { remove_indices: withResults(conversation.messages, index) }));
     await this.reload();
   }
 }
 
-function userMessage(text: string, attachments: Attachment[]): Message {
+function userMessage(text: string, attachments: Attachment[], parts: JsonMap[]): Message {
   const names = attachments.map((attachment) => ({ name: attachment.name, media_type: attachment.mediaType, size: attachment.size }));
-  return { role: "user", content: text, metadata: names.length > 0 ? { attachments: names } : {} };
+  return { role: "user", content: text, metadata: names.length > 0 ? { attachments: names } : {}, ...(parts.length > 0 ? { multipartContent: parts } : {}) };
 }

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { Event, EventKind, Message, Session } from "../api/types";
 import { type Conversation, isBusy, itemsShown, joining, loaded, newConversation, sending, told, toldAll } from "./conversation";
+import { withResults } from "./transcript";
 
 let seq = 0;
 function event(kind: EventKind): Event {
@@ -104,4 +105,10 @@ test("the end of a long session is shown first, and what comes before it later",
   const whole = loaded(end, stored(...all));
   expect(shown(whole)).toEqual(["user a", "text b", "user c", "text d"]);
   expect(itemsShown(whole)[2]).toBe(itemsShown(end)[0]);
+});
+
+test("a message is removed with the results of its calls", () => {
+  const messages = [user("u"), assistant("", calls("a", "b")), tool("a", "A"), tool("b", "B"), assistant("", calls("c")), tool("c", "C")];
+  expect(withResults(messages, 1)).toEqual([1, 2, 3]);
+  expect(withResults(messages, 0)).toEqual([0]);
 });

@@ -118,6 +118,16 @@ export function blankTool(key: string, callId: string, name: string, given: Tool
   };
 }
 
+/** The positions of a message and of the results of calls that it made, which nobody could place without it. */
+export function withResults(messages: readonly Message[], index: number): number[] {
+  const calls = new Set(callsOf(messages[index]?.metadata).map((call) => call.id));
+  const results = messages.flatMap((message, place) => {
+    const id = message.role === "tool" && place > index ? callIdOf(message) : null;
+    return id !== null && calls.has(id) ? [place] : [];
+  });
+  return [index, ...results];
+}
+
 function callIdOf(message: Message): string | null {
   const id = message.metadata?.tool_call_id;
   return typeof id === "string" ? id : null;
