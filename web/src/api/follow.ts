@@ -17,8 +17,6 @@ export interface FollowOptions {
   /** Whether the last event of a request ends the stream. */
   once: boolean;
   onEvent: (event: Event) => void;
-  /** Events that need not be looked at, by their names. */
-  skip?: (name: string) => boolean;
   onLink?: (link: Link) => void;
   /** After a new connection, numbers are missing: the server may have begun again with what was under way. */
   onGap?: () => void;
@@ -37,18 +35,18 @@ export function backoff(failures: number, chance = Math.random()): number {
 
 /** Follows to the end of the request, or until the signal. Throws what trying again cannot mend. */
 export async function follow(options: FollowOptions): Promise<void> {
-  const { client, path, once, onEvent, onLink, onGap, skip, signal, pause = waitOrWake } = options;
+  const { client, path, once, onEvent, onLink, onGap, signal, pause = waitOrWake } = options;
   let { begin, after = null } = options;
   let failures = 0;
   while (!signal.aborted) {
     const connection = new AbortController();
     const stop = () => connection.abort();
     signal.addEventListener("abort", stop);
-    let watchdog: ReturnType<typeof setTimeout> | undefined;
+    let heard = Date.now();
     const alive = () => {
-      clearTimeout(watchdog);
-      watchdog = setTimeout(stop, SILENCE_MS);
+      heard = Date.now();
     };
+    const watchdog = setInterval(() => Date.now() - heard > SILENCE_MS && stop(), SILENCE_MS / 9);
     try {
       const headers: Record<string, string> = { accept: "text/event-stream" };
       if (after !== null) headers["last-event-id"] = String(after);
@@ -60,13 +58,8 @@ export async function follow(options: FollowOptions): Promise<void> {
       onLink?.("open");
       alive();
       let first = after !== null;
-      for await (const { id, event: name, data } of serverEvents(watched(response.body, alive))) {
+      for await (const { data } of serverEvents(response.body, alive)) {
         failures = 0;
-        if (skip?.(name)) {
-          after = Math.max(after ?? 0, Number(id) || 0);
-          first = false;
-          continue;
-        }
         const event = read(data);
         if (!event || (after !== null && event.seq <= after)) continue;
         if (first && event.seq !== (after ?? 0) + 1) onGap?.();
@@ -82,7 +75,7 @@ export async function follow(options: FollowOptions): Promise<void> {
       if (begin && problem.status !== 0) throw problem;
       if (problem.retryAfter !== null) failures = Math.max(failures, 2);
     } finally {
-      clearTimeout(watchdog);
+      clearInterval(watchdog);
       signal.removeEventListener("abort", stop);
       connection.abort();
     }
@@ -100,18 +93,6 @@ function read(data: string): Event | null {
   } catch {
     return null;
   }
-}
-
-/** The same bytes; every piece counts as a sign of life, heartbeats included. */
-function watched(body: ReadableStream<Uint8Array>, alive: () => void): ReadableStream<Uint8Array> {
-  return body.pipeThrough(
-    new TransformStream<Uint8Array, Uint8Array>({
-      transform(piece, controller) {
-        alive();
-        controller.enqueue(piece);
-      },
-    }),
-  );
 }
 
 /** Waits, but not when the network comes back or the page is looked at again. */

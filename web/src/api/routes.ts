@@ -56,7 +56,8 @@ export class Api {
   requests = (session: string, limit: number, signal?: AbortSignal) =>
     this.list<RequestState>(`/sessions/${id(session)}/requests${query({ limit })}`, signal);
   requestEventsPath = (request: string, after: number | null) => `/requests/${id(request)}/events${query({ after })}`;
-  eventsPath = (after: number | null) => `/events${query({ after })}`;
+  /** Whoever wants the fragments of a request follows that request. */
+  eventsPath = (after: number | null) => `/events${query({ after, fragments: false })}`;
   cancel = (request: string) => this.client.json<RequestState>(`/requests/${id(request)}/cancel`, { body: { reason: "stopped by the user" } });
   decide = (request: string, call: string, decision: Verdict) =>
     this.client.json<RequestState>(`/requests/${id(request)}/approvals/${id(call)}`, { body: decision as unknown as JsonMap });

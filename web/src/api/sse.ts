@@ -49,8 +49,8 @@ export class SseParser {
   }
 }
 
-/** The events of a response body, to its end. */
-export async function* serverEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<ServerEvent> {
+/** The events of a response body, to its end. `alive` hears of every piece, heartbeats included. */
+export async function* serverEvents(body: ReadableStream<Uint8Array>, alive: () => void): AsyncGenerator<ServerEvent> {
   const parser = new SseParser();
   const reader = body.getReader();
   const decoder = new TextDecoder();
@@ -58,6 +58,7 @@ export async function* serverEvents(body: ReadableStream<Uint8Array>): AsyncGene
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return;
+      alive();
       yield* parser.push(decoder.decode(value, { stream: true }));
     }
   } finally {

@@ -1,7 +1,7 @@
 //! Events come faster than anybody reads: they are gathered and handed on with a frame, some twenty times a second.
 
 /** So long after the last time, at least. */
-const PAUSE_MS = 45;
+const PAUSE_MS = 50;
 
 export class Batch<T> {
   private waiting: T[] = [];

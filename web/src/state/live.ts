@@ -47,8 +47,6 @@ export class Live {
       after: this.after,
       once: false,
       onEvent: (event) => this.heard(event),
-      // Whoever follows a request has its fragments from there.
-      skip: (name) => (name === "partial" || name === "tool_partial") && this.followsOrIdles(),
       onLink: (link) => {
         const before = this.page.store.get().link;
         this.page.store.patch({ link });
@@ -73,7 +71,6 @@ export class Live {
 
   private heard(event: Event): void {
     this.after = event.seq;
-    if (event.type === "partial" || event.type === "tool_partial") return this.overheard(event);
     this.note(event);
     const { list, openId, conversation } = this.page.store.get();
     const sessions = afterEvent(list.sessions, event);
@@ -102,18 +99,6 @@ export class Live {
       default:
         break;
     }
-  }
-
-  private followsOrIdles(): boolean {
-    const { conversation } = this.page.store.get();
-    return !conversation || isBusy(conversation);
-  }
-
-  /** A fragment of a request in view that nobody told us of. */
-  private overheard(event: Event): void {
-    const { openId, conversation } = this.page.store.get();
-    const known = !conversation || isBusy(conversation) || conversation.turn?.requestId === event.request_id;
-    if (!known && event.session_id === openId && event.request_id) this.page.chat.join(event.request_id);
   }
 
   /** Which sessions are at work, and which want somebody to look. */

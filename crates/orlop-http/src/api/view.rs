@@ -173,6 +173,9 @@ pub(crate) struct FollowEvents {
     pub(crate) session_id: Option<String>,
     /// Those after this number, and then what happens; without it only what happens.
     pub(crate) after: Option<u64>,
+    /// Whether fragments of messages and the progress of tools are among them; they are if it is
+    /// not said.
+    pub(crate) fragments: Option<bool>,
 }
 
 /// Where to go on.
