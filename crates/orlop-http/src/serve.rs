@@ -6,6 +6,7 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
+use orlop_app::Recovery;
 use orlop_core::Result;
 use std::future::Future;
 use std::sync::atomic::Ordering;
@@ -18,6 +19,9 @@ const MAX_HEADERS: usize = 100;
 
 /// How long a client may leave what it asked for unread.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How often turns are looked for that nobody runs any more.
+const RECOVERY: Duration = Duration::from_secs(3);
 
 /// How long connections have to end by themselves, after their streams were told to.
 const LAST_WORDS: Duration = Duration::from_secs(2);
@@ -32,6 +36,7 @@ pub async fn serve(
     let router = server.router();
     let ending = GracefulShutdown::new();
     let mut shutdown = std::pin::pin!(shutdown);
+    let recovering = tokio::spawn(recover(server.clone()));
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
@@ -47,6 +52,7 @@ pub async fn serve(
         }
     }
     drop(listener);
+    recovering.abort();
     server.enter(Phase::Draining);
     let left = server.app().pause(server.limits().shutdown_timeout).await;
     if left > 0 {
@@ -56,6 +62,16 @@ pub async fn serve(
     let _ = tokio::time::timeout(LAST_WORDS, ending.shutdown()).await;
     server.stop().await;
     Ok(())
+}
+
+/// Takes up turns whose process is gone, as soon as what it held has run out.
+async fn recover(server: Server) {
+    loop {
+        tokio::time::sleep(RECOVERY).await;
+        if let Err(error) = server.app().recover(Recovery::Resume).await {
+            tracing::warn!(target: "orlop::http", %error, "turns could not be looked for");
+        }
+    }
 }
 
 fn connect(server: &Server, router: &axum::Router, stream: TcpStream, watcher: Watcher) {

@@ -44,7 +44,7 @@ pub(super) async fn send(
     let id = caller.request_id.clone().or_of_body(new.request_id.take());
     orlop_app::check_id("request", id.as_str())?;
     let stream = new.stream;
-    let events = match joined(&caller, &id, &session_id).await? {
+    let events = match joined(&caller, &id, &session_id, stream).await? {
         Some(events) => events,
         None => begun(&caller, &id, &session_id, &headers, new).await?,
     };
@@ -62,15 +62,18 @@ async fn joined(
     caller: &Caller<Chat>,
     id: &RequestId,
     session_id: &str,
+    stream: bool,
 ) -> Result<Option<Events>, Problem> {
     if !id.is_given() {
         return Ok(None);
     }
     let app = caller.app();
     match app.request_state(id.as_str()).await {
-        Ok(state) if state.session_id == session_id => {
-            Ok(Some(app.request_events_closely(id.as_str(), 0).await?))
-        }
+        Ok(state) if state.session_id == session_id => Ok(Some(match stream {
+            true => app.request_events_closely(id.as_str(), 0).await?,
+            // Whoever waits for the whole is never behind.
+            false => app.request_events(id.as_str(), 0).await?,
+        })),
         Ok(_) => Err(Error::conflict(format!(
             "the request id \"{}\" belongs to a request of another session; choose another id",
             id.as_str()
@@ -109,7 +112,7 @@ async fn begun(
                 ApprovalPolicy::Allow => Approval::Allow,
                 ApprovalPolicy::Deny => Approval::Deny,
             },
-            closely: true,
+            closely: new.stream,
             headers: told_headers(headers),
             context: caller.context(new.context),
             ..ChatRequest::default()

@@ -1,0 +1,134 @@
+//! `orlop serve`: the program itself, from its first line to its end.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+
+use common::*;
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Lines};
+use tokio::net::TcpStream;
+use tokio::process::{Child, ChildStderr};
+
+/// A server that runs.
+struct Served {
+    child: Child,
+    address: String,
+    log: Option<Lines<BufReader<ChildStderr>>>,
+}
+
+/// Reads its log on, so that it can go on writing it.
+fn drained(mut served: Served) -> Served {
+    let mut log = served.log.take().unwrap();
+    tokio::spawn(async move { while let Ok(Some(_)) = log.next_line().await {} });
+    served
+}
+
+async fn serve(place: &Place, arguments: &[&str]) -> Served {
+    let arguments = [&["serve", "--listen", "127.0.0.1:0"], arguments].concat();
+    let mut child = place.command(&arguments).spawn().unwrap();
+    let mut log = BufReader::new(child.stderr.take().unwrap()).lines();
+    while let Some(line) = log.next_line().await.unwrap() {
+        if let Some((_, rest)) = line.split_once("listening on http://") {
+            let address = rest.split(';').next().unwrap().to_owned();
+            assert!(rest.contains("token"), "{line}");
+            return Served { child, address, log: Some(log) };
+        }
+    }
+    panic!("it never listened")
+}
+
+async fn open(served: &Served, method: &str, path: &str, body: &str) -> TcpStream {
+    let mut socket = TcpStream::connect(&served.address).await.unwrap();
+    let head = format!(
+        "{method} /api/v1{path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        served.address,
+        body.len()
+    );
+    socket.write_all(head.as_bytes()).await.unwrap();
+    socket
+}
+
+async fn ask(served: &Served, method: &str, path: &str, body: &str) -> String {
+    let mut text = String::new();
+    open(served, method, path, body).await.read_to_string(&mut text).await.unwrap();
+    text
+}
+
+#[tokio::test] // K-09, K-24
+async fn it_says_where_it_listens_answers_and_ends_when_told() {
+    let place = Place::new("serve").await;
+    let mut served = serve(&place, &["--log-format", "json"]).await;
+    assert!(served.address.starts_with("127.0.0.1:"));
+    let made = ask(&served, "POST", "/sessions", r#"{"session_id": "s"}"#).await;
+    assert!(made.starts_with("HTTP/1.1 201"), "{made}");
+    let body = r#"{"content": "hello", "stream": false}"#;
+    let answer = ask(&served, "POST", "/sessions/s/requests", body).await;
+    assert!(answer.contains("You said: hello"), "{answer}");
+    signal(&served.child, "TERM");
+    let ended = tokio::time::timeout(BOUND, served.child.wait()).await.unwrap().unwrap();
+    assert_eq!(ended.code(), Some(0));
+    let (mut log, mut logged) = (served.log.take().unwrap(), Vec::new());
+    while let Some(line) = log.next_line().await.unwrap() {
+        assert!(!line.contains(SECRET), "{line}");
+        logged.push(serde_json::from_str::<Value>(&line).expect("every line of the log is JSON"));
+    }
+    assert!(logged.iter().any(|line| line["message"] == "answered" && line["status"] == 201));
+    assert_eq!(place.messages("s").await, ["user: hello", "assistant: You said: hello"]);
+}
+
+#[tokio::test] // K-24
+async fn an_address_that_others_reach_needs_tokens() {
+    let place = Place::new("serve-open").await;
+    let refused = place.run(&["serve", "--listen", "0.0.0.0:0"]).await;
+    refused.fails(3, &["can be reached by others", "server.tokens"]);
+    place.run(&["serve", "--listen", "nowhere"]).await.fails(1, &["nowhere", "--listen"]);
+}
+
+/// The number of the last event in what was read.
+fn last_id(text: &str) -> u64 {
+    let ids = text.lines().filter_map(|line| line.strip_prefix("id: ")?.parse().ok());
+    ids.last().unwrap()
+}
+
+#[tokio::test]
+async fn killed_in_the_middle_of_many_turns_it_goes_on_where_it_was() {
+    const TURNS: usize = 50;
+    let place = Place::new("serve-kill").await;
+    let script = "at_end = \"repeat\"\n[[replies]]\npace_ms = 60\ntext = [\"one \", \"two \", \"three \", \"four \", \"five \", \"six\"]\n";
+    place.write("script.toml", script);
+    place.write(
+        "orlop.toml",
+        "[agents.default]\nprovider = \"scripted\"\nscript = \"script.toml\"\n",
+    );
+    let mut served = drained(serve(&place, &[]).await);
+    let mut clients = Vec::new();
+    for turn in 0..TURNS {
+        ask(&served, "POST", "/sessions", &format!(r#"{{"session_id": "s{turn}"}}"#)).await;
+    }
+    for turn in 0..TURNS {
+        let body = format!(r#"{{"content": "count", "request_id": "r{turn}"}}"#);
+        clients.push(open(&served, "POST", &format!("/sessions/s{turn}/requests"), &body).await);
+    }
+    // Every turn has said something.
+    let mut seen = vec![String::new(); TURNS];
+    for (client, seen) in clients.iter_mut().zip(&mut seen) {
+        let mut buffer = [0; 4096];
+        while !seen.contains("event: partial") {
+            let count = client.read(&mut buffer).await.unwrap();
+            assert!(count > 0, "{seen}");
+            seen.push_str(&String::from_utf8_lossy(&buffer[..count]));
+        }
+    }
+    served.child.kill().await.unwrap();
+    let served = drained(serve(&place, &[]).await);
+    for (turn, seen) in seen.iter().enumerate() {
+        let path = format!("/requests/r{turn}/events?after={}", last_id(seen));
+        let rest = ask(&served, "GET", &path, "").await;
+        assert_eq!(rest.matches("event: final").count(), 1, "{turn}: {rest}");
+        let stored = ask(&served, "GET", &format!("/sessions/s{turn}"), "").await;
+        for text in [&rest, &stored] {
+            assert!(text.contains("\"content\":\"one two three four five six\""), "{turn}: {text}");
+        }
+    }
+}
