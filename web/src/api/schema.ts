@@ -3300,6 +3300,11 @@ export interface operations {
                 session_id?: string | null;
                 /** @description Those after this number, and then what happens; without it only what happens. */
                 after?: number | null;
+                /**
+                 * @description Whether fragments of messages and the progress of tools are among them; they are if it is
+                 *     not said.
+                 */
+                fragments?: boolean | null;
             };
             header?: never;
             path?: never;

@@ -5,17 +5,13 @@ use crate::exit::Failure;
 use crate::interrupt::Interrupts;
 use crate::output;
 use crate::workplace::Workplace;
+use orlop_app::Recovery;
 use orlop_app::ui::plain_line;
-use orlop_app::{Application, Recovery};
 use orlop_core::Error;
 use orlop_http::{Server, Settings};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::net::TcpListener;
-
-/// How often to look for turns that nobody runs any more.
-const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
 pub(super) async fn run(workplace: Workplace, serve: Serve) -> Result<ExitCode, Failure> {
     let settings = Settings::of(&workplace.config).map_err(|error| Failure::config(&error))?;
@@ -39,32 +35,10 @@ pub(super) async fn run(workplace: Workplace, serve: Serve) -> Result<ExitCode, 
     if recovered > 0 {
         output::tell(&format!("orlop: {recovered} requests that were cut off go on"));
     }
-    let looking = tokio::spawn(recover_again(host.app().clone()));
     let server = Server::new(host, settings)?;
     output::tell(&format!("orlop: listening on http://{local}; {}", server.admission()));
-    let ended = async move {
-        interrupts.next().await;
-        looking.abort();
-    };
-    let served = orlop_http::serve(server, listener, ended).await;
+    let served = orlop_http::serve(server, listener, async move { interrupts.next().await }).await;
     workplace.close().await;
     served?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// A server that died holds its sessions until its leases end, so turns may be found abandoned
-/// long after the start.
-async fn recover_again(app: Application) {
-    loop {
-        tokio::time::sleep(LOOK_AGAIN).await;
-        match app.recover(Recovery::Resume).await {
-            Ok(0) => {}
-            Ok(found) => {
-                tracing::info!(target: "orlop::http", found, "requests that were cut off go on")
-            }
-            Err(error) => {
-                tracing::warn!(target: "orlop::http", %error, "abandoned requests could not be looked for")
-            }
-        }
-    }
 }
