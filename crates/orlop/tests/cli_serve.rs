@@ -87,8 +87,8 @@ async fn an_address_that_others_reach_needs_tokens() {
 
 /// The number of the last event in what was read.
 fn last_id(text: &str) -> u64 {
-    let ids = text.lines().filter_map(|line| line.strip_prefix("id: ")?.parse().ok());
-    ids.last().unwrap()
+    let mut ids = text.lines().filter_map(|line| line.strip_prefix("id: ")?.parse().ok());
+    ids.next_back().unwrap()
 }
 
 #[tokio::test]

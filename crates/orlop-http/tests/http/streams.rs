@@ -39,7 +39,7 @@ async fn application_events_come_without_fragments_where_nobody_wants_them() {
     let open = async |path: &str| Sse::of(site.request(Method::GET, path).send().await.unwrap());
     let mut all = open("/events?session_id=s").await;
     let mut durable = open("/events?session_id=s&fragments=false").await;
-    site.say("s", "hi").await;
+    site.stream("s", json!({ "content": "hi" })).await.rest().await;
     let (all, durable) = (all.until("final").await, durable.until("final").await);
     assert!(all.iter().any(|sent| sent.event == "partial"));
     assert!(durable.iter().all(|sent| sent.event != "partial"));
