@@ -12,6 +12,7 @@ mod model;
 mod process;
 mod schemas;
 mod test;
+mod web;
 mod workspace;
 
 use std::process::ExitCode;
@@ -56,6 +57,12 @@ const COMMANDS: &[Command] = &[
         arguments: "",
         summary: "run clients of OpenAI's API, installed from npm and PyPI, against `orlop serve`",
         run: clients::run,
+    },
+    Command {
+        name: "web",
+        arguments: "[--test]",
+        summary: "build the web page, which the next build of the program takes in; test it in a browser",
+        run: web::run,
     },
     Command {
         name: "bench",

@@ -10,7 +10,7 @@ mod tally;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
-use crate::{clients, coverage, licences, mcp, model, process, schemas, workspace::Workspace};
+use crate::{clients, coverage, licences, mcp, model, process, schemas, web, workspace::Workspace};
 use skips::Skips;
 use tally::Tally;
 
@@ -29,6 +29,7 @@ fn steps() -> Vec<Step> {
         Step { title: "schemas", run: |workspace, _| schemas::check(workspace) },
         Step { title: "SDK for Python", run: |workspace, _| python_sdk(workspace) },
         Step { title: "SDK for TypeScript", run: |workspace, _| typescript_sdk(workspace) },
+        Step { title: "web page", run: |workspace, _| web::check(workspace) },
         Step { title: "tests", run: tests },
         Step { title: "clients of the OpenAI-compatible API", run: openai_clients },
         Step { title: "documentation", run: |workspace, _| documentation(workspace) },

@@ -5,6 +5,7 @@ use super::machine::{CallState, Outcome};
 use crate::application::Application;
 use crate::lock::locked;
 use crate::scope::check_id;
+use crate::store::TurnRecord;
 use crate::time::rfc3339;
 use orlop_core::{Error, Map, Result, Value};
 use serde::Serialize;
@@ -67,48 +68,21 @@ impl Application {
     /// How far a request is. Costs the same however long its session is.
     pub async fn request_state(&self, request_id: &str) -> Result<RequestState> {
         check_id("request", request_id)?;
-        let Some(record) = self.shared.store.turn(&self.scope, request_id).await? else {
-            return self.unstored_state(request_id);
-        };
-        let (created, updated) = (rfc3339(record.created), rfc3339(record.updated));
-        let session_id = record.session.clone();
-        let (turn, _) = restored(record)?;
-        let waiting = turn.calls().iter().filter_map(|call| match &call.state {
-            CallState::Asking { reason, .. } => Some(WaitingCall {
-                call_id: call.id.clone(),
-                name: call.call.tool_name.clone().unwrap_or_default(),
-                reason: reason.clone(),
-            }),
-            _ => None,
-        });
-        let waiting_for: Vec<WaitingCall> = waiting.collect();
-        let (mut error, mut reason) = (None, None);
-        let status = match turn.outcome().filter(|_| turn.is_settled()) {
-            None if waiting_for.is_empty() => RequestStatus::Running,
-            None => RequestStatus::Waiting,
-            Some(Outcome::Complete) => RequestStatus::Completed,
-            Some(Outcome::Failed { error: why }) => {
-                error = Some(why.clone());
-                RequestStatus::Failed
-            }
-            Some(Outcome::Cancelled { reason: why }) => {
-                reason = Some(why.clone());
-                RequestStatus::Cancelled
-            }
-        };
-        Ok(RequestState {
-            request_id: request_id.to_owned(),
-            session_id,
-            status,
-            agent_id: Some(turn.agent),
-            step: turn.step,
-            created_at: Some(created),
-            updated_at: Some(updated),
-            usage: turn.usage,
-            waiting_for,
-            error,
-            reason,
-        })
+        match self.shared.store.turn(&self.scope, request_id).await? {
+            Some(record) => state_of(record),
+            None => self.unstored_state(request_id),
+        }
+    }
+
+    /// The requests of a stored session, the newest first, at most `limit`.
+    pub async fn session_requests(
+        &self,
+        session_id: &str,
+        limit: usize,
+    ) -> Result<Vec<RequestState>> {
+        check_id("session", session_id)?;
+        let records = self.shared.store.turns(&self.scope, Some(session_id), limit).await?;
+        records.into_iter().map(state_of).collect()
     }
 
     /// A request that is not stored is known while it runs.
@@ -131,4 +105,46 @@ impl Application {
             reason: None,
         })
     }
+}
+
+fn state_of(record: TurnRecord) -> Result<RequestState> {
+    let (created, updated) = (rfc3339(record.created), rfc3339(record.updated));
+    let (request_id, session_id) = (record.request.clone(), record.session.clone());
+    let (turn, _) = restored(record)?;
+    let waiting = turn.calls().iter().filter_map(|call| match &call.state {
+        CallState::Asking { reason, .. } => Some(WaitingCall {
+            call_id: call.id.clone(),
+            name: call.call.tool_name.clone().unwrap_or_default(),
+            reason: reason.clone(),
+        }),
+        _ => None,
+    });
+    let waiting_for: Vec<WaitingCall> = waiting.collect();
+    let (mut error, mut reason) = (None, None);
+    let status = match turn.outcome().filter(|_| turn.is_settled()) {
+        None if waiting_for.is_empty() => RequestStatus::Running,
+        None => RequestStatus::Waiting,
+        Some(Outcome::Complete) => RequestStatus::Completed,
+        Some(Outcome::Failed { error: why }) => {
+            error = Some(why.clone());
+            RequestStatus::Failed
+        }
+        Some(Outcome::Cancelled { reason: why }) => {
+            reason = Some(why.clone());
+            RequestStatus::Cancelled
+        }
+    };
+    Ok(RequestState {
+        request_id,
+        session_id,
+        status,
+        agent_id: Some(turn.agent),
+        step: turn.step,
+        created_at: Some(created),
+        updated_at: Some(updated),
+        usage: turn.usage,
+        waiting_for,
+        error,
+        reason,
+    })
 }

@@ -6,6 +6,8 @@ use crate::extract::Query;
 use crate::problem::Problem;
 use crate::sse::{EventStream, Source, after};
 use axum::http::HeaderMap;
+use futures::future::ready;
+use futures::stream::StreamExt;
 use orlop_app::Follow;
 
 pub(super) async fn follow(
@@ -19,7 +21,10 @@ pub(super) async fn follow(
         super::sessions::summary(&app, session).await?;
     }
     let slot = caller.server.take_stream(&caller.identity)?;
-    let events = app.follow_events(Follow { session_id: query.session_id, after }).await?;
+    let mut events = app.follow_events(Follow { session_id: query.session_id, after }).await?;
+    if query.fragments == Some(false) {
+        events = events.filter(|event| ready(event.kind.is_durable())).boxed();
+    }
     let (last, closing) = (after.unwrap_or_default(), caller.server.closing());
     Ok(EventStream::new(events, Source::Everything, last, closing, slot))
 }

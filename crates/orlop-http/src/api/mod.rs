@@ -49,6 +49,11 @@ pub(crate) fn routes() -> Routes {
         .post("/sessions/{id}/changes/{change}/undo", "Undoes a change.", sessions::undo)
         .get("/search", "Sessions in which all these words occur.", sessions::search)
         .post("/sessions/{id}/requests", "One turn, as a stream or as a whole.", requests::send)
+        .get(
+            "/sessions/{id}/requests",
+            "The requests of a session, the newest first.",
+            requests::of_session,
+        )
         .get("/requests/{request}", "How far a request is.", requests::state)
         .get("/requests/{request}/events", "What happened, then what happens.", requests::events)
         .post("/requests/{request}/cancel", "Cancels a request.", requests::cancel)

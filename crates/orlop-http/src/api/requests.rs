@@ -2,7 +2,8 @@
 
 use super::sessions::summary;
 use super::view::{
-    After, Allowed, ApprovalPolicy, Cancel, List, NewRequest, RequestView, TurnResult, Verdict,
+    After, Allowed, ApprovalPolicy, Cancel, List, ListRequests, NewRequest, RequestView,
+    TurnResult, Verdict,
 };
 use crate::caller::{Caller, Chat, Read};
 use crate::extract::{Json, OptionalJson, Path, Query};
@@ -188,6 +189,18 @@ async fn whole(
     }
     // The turn goes on when a server takes it up; asking again with its id joins it.
     Err(ending())
+}
+
+pub(super) async fn of_session(
+    caller: Caller<Read>,
+    Path(session): Path<String>,
+    Query(query): Query<ListRequests>,
+) -> Result<Json<List<RequestView>>, Problem> {
+    let app = caller.app();
+    summary(&app, &session).await?;
+    let limit = query.limit.unwrap_or(20).clamp(1, 100);
+    let requests = app.session_requests(&session, limit).await?.into_iter();
+    Ok(Json(List { items: requests.map(RequestView::from).collect() }))
 }
 
 pub(super) async fn state(

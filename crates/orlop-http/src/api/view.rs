@@ -171,6 +171,14 @@ pub(crate) struct Search {
     pub(crate) limit: Option<usize>,
 }
 
+/// Which requests of a session to list.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ListRequests {
+    /// At most so many; 20 if it is not said, and 100 at most.
+    pub(crate) limit: Option<usize>,
+}
+
 /// Which messages of a session to load.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -187,6 +195,9 @@ pub(crate) struct FollowEvents {
     pub(crate) session_id: Option<String>,
     /// Those after this number, and then what happens; without it only what happens.
     pub(crate) after: Option<u64>,
+    /// Whether fragments of messages and the progress of tools are among them; they are if it is
+    /// not said.
+    pub(crate) fragments: Option<bool>,
 }
 
 /// Where to go on.

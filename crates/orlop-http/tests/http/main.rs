@@ -11,6 +11,7 @@ mod context;
 mod hosts;
 mod identity;
 mod operate;
+mod page;
 mod problems;
 mod routes;
 mod shutdown;

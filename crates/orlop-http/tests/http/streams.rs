@@ -32,6 +32,20 @@ async fn application_events_are_followed_and_resumed() {
     assert_eq!(site.get("/events?session_id=nope").await.0, 404);
 }
 
+#[tokio::test] // K-09
+async fn application_events_come_without_fragments_where_nobody_wants_them() {
+    let site = Site::open(&Scene::says(&["hello"])).await;
+    site.session("s").await;
+    let open = async |path: &str| Sse::of(site.request(Method::GET, path).send().await.unwrap());
+    let mut all = open("/events?session_id=s").await;
+    let mut durable = open("/events?session_id=s&fragments=false").await;
+    site.stream("s", json!({ "content": "hi" })).await.rest().await;
+    let (all, durable) = (all.until("final").await, durable.until("final").await);
+    assert!(all.iter().any(|sent| sent.event == "partial"));
+    assert!(durable.iter().all(|sent| sent.event != "partial"));
+    assert_eq!(durable.last(), all.last());
+}
+
 /// Reads on until the end of what was read has these words.
 async fn read_until(socket: &mut tokio::net::TcpStream, read: &mut Vec<u8>, words: &str) {
     let mut buffer = vec![0; 1 << 20];

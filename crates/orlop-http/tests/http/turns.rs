@@ -163,3 +163,27 @@ async fn a_person_decides_on_a_tool_call() {
     let (_, trace) = site.get("/requests/r/trace").await;
     assert!(trace["items"].to_string().contains("before_tool_call"));
 }
+
+#[tokio::test] // K-10
+async fn the_requests_of_a_session_are_listed_the_newest_first() {
+    let (scene, gate) = (Scene::default(), Gate::new());
+    scene.provider.reply(ScriptedReply::text(&["one"]));
+    scene.provider.reply(ScriptedReply::text(&["two"]).waiting_for(&gate));
+    let site = Site::open(&scene).await;
+    site.session("s").await;
+    site.session("other").await;
+    site.say("s", "hi").await;
+    let mut second = site.stream("s", json!({ "content": "hi", "request_id": "second" })).await;
+    second.until("request_started").await;
+    let (status, listed) = site.get("/sessions/s/requests").await;
+    let states: Vec<_> =
+        listed["items"].as_array().unwrap().iter().map(|it| it["status"].clone()).collect();
+    assert_eq!((status, states), (200, vec![json!("running"), json!("completed")]));
+    assert_eq!(listed["items"][0]["request_id"], "second");
+    let (_, newest) = site.get("/sessions/s/requests?limit=1").await;
+    assert_eq!(newest["items"].as_array().unwrap().len(), 1);
+    assert_eq!(site.get("/sessions/other/requests").await.1, json!({ "items": [] }));
+    assert_eq!(site.get("/sessions/nobody/requests").await.0, 404);
+    gate.open();
+    second.rest().await;
+}

@@ -1,0 +1,116 @@
+//! A browser, and pages that remember every complaint: of scripts, of the console, of the page's policy.
+
+import { AxeBuilder } from "./axe";
+import { type Browser, type BrowserContextOptions, type Locator, type Page, chromium } from "playwright-core";
+import { expect } from "vitest";
+import type { Server } from "./server";
+
+const FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
+
+export function launch(): Promise<Browser> {
+  return chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: FLAGS });
+}
+
+export const DESKTOP = { width: 1280, height: 820 };
+export const PHONE: BrowserContextOptions = { viewport: { width: 390, height: 780 }, hasTouch: true, isMobile: true };
+
+export class Tab {
+  readonly complaints: string[] = [];
+
+  private constructor(
+    readonly page: Page,
+    server: Server,
+  ) {
+    page.on("pageerror", (error) => this.complaints.push(`error: ${error.message}`));
+    page.on("console", (message) => {
+      if (message.type() === "error" || message.type() === "warning") this.complaints.push(`console: ${message.text()}`);
+    });
+    page.on("request", (request) => {
+      const { protocol, host } = new URL(request.url());
+      if (protocol.startsWith("http") && host !== new URL(server.url).host) this.complaints.push(`asked elsewhere: ${request.url()}`);
+    });
+  }
+
+  static async open(browser: Browser, server: Server, path = "/", options: BrowserContextOptions = {}): Promise<Tab> {
+    const context = await browser.newContext({ viewport: DESKTOP, permissions: ["clipboard-read", "clipboard-write"], ...options });
+    return Tab.in(await context.newPage(), server, path);
+  }
+
+  static async in(page: Page, server: Server, path = "/"): Promise<Tab> {
+    const tab = new Tab(page, server);
+    if (process.env.ORLOP_PAGE) await serveFolder(page, server, process.env.ORLOP_PAGE);
+    page.setDefaultTimeout(15_000);
+    await page.goto(server.url + path);
+    await tab.composer.waitFor();
+    return tab;
+  }
+
+  static session(browser: Browser, server: Server, id: string, options: BrowserContextOptions = {}): Promise<Tab> {
+    return Tab.open(browser, server, `/#/s/${id}`, options);
+  }
+
+  get composer(): Locator {
+    return this.page.getByRole("textbox", { name: "Message", exact: true });
+  }
+
+  get stop(): Locator {
+    return this.page.getByRole("button", { name: "Stop (Esc)" });
+  }
+
+  /** The last thing the model said. */
+  get answer(): Locator {
+    return this.page.locator(".answer").last();
+  }
+
+  async say(text: string): Promise<void> {
+    await this.composer.fill(text);
+    await this.composer.press("Enter");
+  }
+
+  /** Says something and waits for the end of the answer. */
+  async ask(text: string): Promise<void> {
+    await this.say(text);
+    await this.page.locator(".bubble", { hasText: text }).last().waitFor();
+    await this.idle();
+  }
+
+  async idle(): Promise<void> {
+    await this.page.locator('[role="feed"][aria-busy="false"]').waitFor({ timeout: 30_000 });
+  }
+
+  get sessionId(): string {
+    return decodeURIComponent(/#\/s\/(.+)$/.exec(this.page.url())?.[1] ?? "");
+  }
+
+  async menu(trigger: string | RegExp, item: string): Promise<void> {
+    await this.page.getByRole("button", { name: trigger }).last().click();
+    await this.page.getByRole("menuitem", { name: item }).click();
+  }
+
+  /** No violation of accessibility rules in what is shown now. */
+  async accessible(): Promise<void> {
+    expect(await new AxeBuilder(this.page).violations()).toEqual([]);
+  }
+
+  /** Nothing was complained about. Closes the tab. */
+  async quiet(): Promise<void> {
+    await this.page.context().close();
+    expect(this.complaints).toEqual([]);
+  }
+}
+
+/** Serves the page from a folder, under the server's own policy: while one works on it, the program need not be built again. */
+async function serveFolder(page: Page, server: Server, folder: string): Promise<void> {
+  const policy = (await fetch(server.url)).headers.get("content-security-policy") ?? "";
+  const isPage = (url: URL) => url.origin === server.url && (url.pathname === "/" || url.pathname.startsWith("/assets/"));
+  await page.route(isPage, async (route) => {
+    const { pathname } = new URL(route.request().url());
+    const path = pathname === "/" ? "index.html" : pathname.slice(1);
+    await route.fulfill({ path: `${folder}/${path}`, headers: { "content-type": mediaType(path), "content-security-policy": policy } });
+  });
+}
+
+function mediaType(path: string): string {
+  const types: Record<string, string> = { html: "text/html", js: "text/javascript", css: "text/css", svg: "image/svg+xml" };
+  return types[path.split(".").at(-1) ?? ""] ?? "application/octet-stream";
+}

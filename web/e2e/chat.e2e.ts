@@ -1,0 +1,221 @@
+//! Chatting: streaming, stopping, coming back, editing, approving.
+
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { Tab, launch } from "./browser";
+import { Server } from "./server";
+
+let server: Server;
+let browser: Browser;
+beforeAll(async () => {
+  [server, browser] = await Promise.all([Server.start(), launch()]);
+});
+afterAll(async () => {
+  await browser.close();
+  await server.remove();
+});
+
+const open = (path = "/") => Tab.open(browser, server, path);
+
+test("an answer streams as Markdown, with tables, code, formulas and links", async () => {
+  const tab = await open();
+  await tab.ask("Please stream the tide table");
+  const { answer } = tab;
+  await answer.getByRole("heading", { name: "The tide table" }).waitFor();
+  expect(await answer.locator("td").allTextContents()).toEqual(["06:12", "3.4 m", "12:30", "0.8 m"]);
+  await answer.locator("math").waitFor();
+  await answer.locator(".hl-string").waitFor();
+  expect(await answer.getByRole("link", { name: "the book" }).getAttribute("rel")).toContain("noopener");
+  await answer.getByRole("button", { name: "Copy code" }).click();
+  expect(await tab.page.evaluate(() => navigator.clipboard.readText())).toBe("grep -c ',free$' berths.csv");
+  expect(await tab.page.locator(".turn-facts").textContent()).toContain("1,200 in");
+  await tab.quiet();
+});
+
+test("what a model writes is shown, and never run", async () => {
+  const tab = await open();
+  await tab.ask("Say <script>");
+  expect(await tab.page.title()).not.toContain("owned");
+  expect(await tab.answer.locator("script, img").count()).toBe(0);
+  expect(await tab.answer.getByRole("link").allTextContents()).toEqual(["spy"]);
+  await tab.quiet();
+});
+
+test("reasoning is folded", async () => {
+  const tab = await open();
+  await tab.ask("think about it");
+  await tab.answer.getByText("Yes.").waitFor();
+  expect(await tab.answer.getByText("The question is short").isVisible()).toBe(false);
+  await tab.answer.getByText("Thought").click();
+  await tab.answer.getByText("The question is short, so the answer is, too.").waitFor();
+  await tab.quiet();
+});
+
+test("Esc stops an answer; what was said is kept, and the next turn works", async () => {
+  const tab = await open();
+  await tab.say("count slowly");
+  await tab.answer.getByText("1 2 3").waitFor();
+  await tab.page.keyboard.press("Escape");
+  await tab.page.getByText("Stopped here.").waitFor();
+  expect(await tab.page.locator(".answer .prose").last().textContent()).toMatch(/^1 2 3/);
+  await tab.ask("hello");
+  await tab.answer.getByText("Aye.").waitFor();
+  await tab.quiet();
+});
+
+test("a page that is reloaded in the middle of an answer loses no character", async () => {
+  const tab = await open();
+  await tab.say("count slowly");
+  await tab.answer.getByText("1 2 3").waitFor();
+  await tab.page.reload();
+  await tab.answer.getByText("done.").waitFor();
+  await tab.idle();
+  expect(await tab.answer.locator(".prose").textContent()).toBe(`${Array.from({ length: 30 }, (_, n) => n + 1).join(" ")} done.`);
+  await tab.quiet();
+});
+
+test("two browsers on one session see the same stream", async () => {
+  const id = await server.session("hello");
+  const [first, second] = await Promise.all([Tab.session(browser, server, id), Tab.session(browser, server, id)]);
+  await second.answer.getByText("Aye.").waitFor();
+  await first.say("count slowly");
+  await second.page.locator(".bubble", { hasText: "count slowly" }).waitFor();
+  await second.answer.getByText("1 2 3").waitFor();
+  expect(await first.stop.isVisible()).toBe(true);
+  await second.stop.click();
+  await Promise.all([first, second].map((tab) => tab.page.getByText("Stopped here.").waitFor()));
+  await Promise.all([first.quiet(), second.quiet()]);
+});
+
+test("a message written while the agent works waits its turn, and can be taken back", async () => {
+  const tab = await open();
+  await tab.say("count slowly");
+  await tab.stop.waitFor();
+  await tab.say("hello");
+  await tab.say("never mind");
+  await tab.page.getByRole("list", { name: "Waiting messages" }).getByText("never mind").waitFor();
+  await tab.page.getByRole("button", { name: "Do not send" }).last().click();
+  await tab.answer.getByText("Aye.").waitFor();
+  await tab.idle();
+  expect(await tab.page.locator(".bubble").allTextContents()).toEqual(["count slowly", "hello"]);
+  await tab.quiet();
+});
+
+test("a tool call that needs a person waits, is allowed, and is remembered for the session", async () => {
+  const tab = await open();
+  await tab.say("run the check");
+  const card = tab.page.locator(".approval");
+  await card.waitFor();
+  await card.getByLabel(/For this session/).check();
+  await card.getByRole("button", { name: "Allow" }).click();
+  await tab.answer.getByText("The check is done.").waitFor();
+  await tab.page.getByRole("button", { name: /^shell/ }).click();
+  await tab.page.getByText("all is well").waitFor();
+  await tab.ask("run the check again");
+  expect(await tab.page.locator(".approval").count()).toBe(0);
+  await tab.quiet();
+});
+
+test("a refusal reaches the model, and a question survives a reload", async () => {
+  const tab = await open();
+  await tab.say("run the check");
+  await tab.page.locator(".approval").waitFor();
+  await tab.page.reload();
+  const card = tab.page.locator(".approval");
+  await card.getByLabel("Why not").fill("not today");
+  await card.getByRole("button", { name: "Deny" }).click();
+  await tab.answer.getByText("The check is done.").waitFor();
+  await tab.page.getByRole("button", { name: /^shell/ }).click();
+  await tab.page.getByText("not today").first().waitFor();
+  await tab.quiet();
+});
+
+test("a question of the agent is a form; an answer that is missing is asked for", async () => {
+  const tab = await open();
+  await tab.say("which unit is it?");
+  const form = tab.page.getByRole("form", { name: "Which unit?" });
+  await form.getByRole("button", { name: "Answer", exact: true }).click();
+  await form.getByRole("alert").waitFor();
+  await form.getByLabel("feet").check();
+  await form.getByRole("button", { name: "Answer", exact: true }).click();
+  await tab.answer.getByText(/You said:.*feet/).waitFor();
+  await tab.quiet();
+});
+
+test("edits are shown as diffs, plans as lists", async () => {
+  const tab = await open();
+  await tab.ask("mend free.sh");
+  await tab.page.getByText('+  [ "$state" = free ]').waitFor();
+  await tab.page.getByRole("group", { name: "Plan" }).getByText("mend it").waitFor();
+  await tab.answer.getByText("free.sh is mended.").waitFor();
+  await tab.quiet();
+});
+
+test("a delegated agent works inside of the call", async () => {
+  const tab = await open();
+  await tab.ask("get a second pair of eyes");
+  await tab.page.getByRole("button", { name: /reviewer/ }).first().click();
+  await tab.page.locator(".delegated").getByText("It does what it says.").waitFor();
+  await tab.quiet();
+});
+
+test("a failure says what happened, and another try works", async () => {
+  const tab = await open();
+  await tab.say("break once");
+  const failure = tab.page.getByRole("alert").filter({ hasText: "the model server is on fire" });
+  await failure.getByRole("button", { name: "Try again" }).click();
+  await tab.answer.getByText("It works now.").waitFor();
+  expect(await tab.page.locator(".bubble").count()).toBe(1);
+  await tab.quiet();
+});
+
+test("editing a message asks again in a branch, and branches can be walked", async () => {
+  const tab = await open();
+  await tab.ask("hello");
+  await tab.page.getByRole("button", { name: "Edit and ask again" }).click();
+  await tab.page.getByRole("textbox", { name: "Edit message" }).fill("think about it");
+  await tab.page.keyboard.press("Enter");
+  await tab.answer.getByText("Yes.").waitFor();
+  await tab.page.getByText("2/2").waitFor();
+  await tab.page.getByRole("button", { name: "Previous branch" }).click();
+  await tab.answer.getByText("Aye.").waitFor();
+  await tab.page.getByText("1/2").waitFor();
+  await tab.quiet();
+});
+
+test("commands complete with the keyboard and answer in place of the model", async () => {
+  const tab = await open();
+  await tab.ask("hello");
+  await tab.composer.pressSequentially("/titl");
+  await tab.page.getByRole("option", { name: /\/title/ }).waitFor();
+  await tab.page.keyboard.press("Tab");
+  await expect.poll(() => tab.composer.inputValue()).toBe("/title ");
+  await tab.composer.pressSequentially("Harbour");
+  await tab.page.keyboard.press("Enter");
+  await tab.page.getByRole("heading", { name: "Harbour", level: 1 }).waitFor();
+  await tab.quiet();
+});
+
+test("files are attached by picking and pasting, and go with the message", async () => {
+  const tab = await open();
+  const file = { name: "night.log", mimeType: "text/plain", buffer: Buffer.from("02:14 fog") };
+  await tab.page.locator('.composer input[type="file"]').setInputFiles(file);
+  const list = tab.page.getByRole("list", { name: "Attached files" });
+  await list.getByText("9 B").waitFor();
+  await tab.page.locator('.composer input[type="file"]').setInputFiles({ name: "empty.txt", mimeType: "text/plain", buffer: Buffer.alloc(0) });
+  await list.getByText("The file is empty.").waitFor();
+  await tab.page.getByRole("button", { name: "Remove empty.txt" }).click();
+  await tab.ask("what came with it?");
+  await tab.answer.getByText(/Read:/).waitFor();
+  await tab.page.locator(".bubble").getByText("night.log").waitFor();
+  await tab.quiet();
+});
+
+test("a draft survives a reload", async () => {
+  const tab = await open();
+  await tab.composer.fill("half a thought");
+  await tab.page.reload();
+  await tab.composer.waitFor();
+  expect(await tab.composer.inputValue()).toBe("half a thought");
+  await tab.quiet();
+});

@@ -1,0 +1,138 @@
+//! What plugins contribute by data alone, on every surface.
+
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { Tab, launch } from "./browser";
+import { Server } from "./server";
+
+let server: Server;
+let browser: Browser;
+let tab: Tab;
+beforeAll(async () => {
+  [server, browser] = await Promise.all([Server.start(), launch()]);
+});
+afterAll(async () => {
+  await browser.close();
+  await server.remove();
+});
+beforeEach(async () => {
+  tab = await Tab.session(browser, server, await server.session("hello"));
+  await tab.answer.getByText("Aye.").waitFor();
+});
+
+const display = () => tab.page.locator(".display");
+
+// covers: K-14, J-16
+test("displays of session actions are inline, whatever they ask for", async () => {
+  await tab.menu("Session menu", "Show inline");
+  await display().locator("strong", { hasText: "Bold" }).waitFor();
+  expect(await tab.page.getByRole("dialog").count()).toBe(0);
+  await display().getByRole("button", { name: "Dismiss" }).click();
+  expect(await display().count()).toBe(0);
+  await tab.quiet();
+});
+
+// covers: J-17, J-20
+test("message actions know their message, and show banners and popups", async () => {
+  await tab.menu("More", "Show a banner");
+  await tab.page.locator(".display.banner").getByText("Message 1").waitFor();
+  await tab.menu("More", "Show a popup");
+  const popup = tab.page.getByRole("dialog", { name: "Probe" });
+  await popup.getByText("Message 1").waitFor();
+  await tab.accessible();
+  await tab.page.keyboard.press("Escape");
+  await popup.waitFor({ state: "detached" });
+  await tab.quiet();
+});
+
+// covers: J-19, J-23, J-24, G-23
+test("a form asks first, checks types, and hands on typed answers", async () => {
+  await tab.page.getByRole("button", { name: "Session menu" }).click();
+  expect(await tab.page.getByRole("menuitem").first().textContent()).toBe("Ask first");
+  await tab.page.getByRole("menuitem", { name: "Ask first" }).click();
+  const form = tab.page.getByRole("dialog", { name: "Two numbers" });
+  expect(await form.getByLabel("Second (optional)").inputValue()).toBe("2");
+  await form.getByLabel("First").fill("five");
+  await form.getByRole("button", { name: "Ask first" }).click();
+  await form.getByText("First must be a whole number such as 5").waitFor();
+  await tab.accessible();
+  await form.getByLabel("First").fill("40");
+  await form.getByLabel("First").press("Enter");
+  await tab.page.getByText("The sum is 42.").waitFor();
+  await tab.quiet();
+});
+
+test("a dialog without fields asks whether to go on", async () => {
+  await tab.menu("Session menu", "Confirm");
+  await tab.page.getByRole("dialog", { name: "Really?" }).getByRole("button", { name: "Go on" }).click();
+  await display().waitFor();
+  await tab.quiet();
+});
+
+// covers: K-16, K-17, G-27, G-28
+test("a display that stays has buttons that copy, open and run", async () => {
+  await tab.menu("Session menu", "Show what stays");
+  const fixed = display().filter({ has: tab.page.getByRole("button", { name: "Run it" }) });
+  await fixed.waitFor();
+  expect(await fixed.getByRole("button", { name: "Dismiss" }).count()).toBe(0);
+  expect(await fixed.getByRole("button", { name: "Never shown" }).count()).toBe(0);
+  await fixed.getByRole("button", { name: "Copy it" }).click();
+  expect(await tab.page.evaluate(() => navigator.clipboard.readText())).toBe("copied words");
+  await fixed.getByRole("button", { name: "Run it" }).click();
+  await display().getByText(/^Run \d+$/).waitFor();
+  await fixed.getByRole("button", { name: "Run it" }).click();
+  await expect.poll(() => display().count()).toBe(2);
+  await tab.menu("Session menu", "Show what stays");
+  await expect.poll(() => display().count()).toBe(2);
+  await tab.quiet();
+});
+
+// covers: G-24
+test("a failure is told as one", async () => {
+  await tab.menu("Session menu", "Fail");
+  await tab.page.getByRole("alert").getByText("It could not be done today.").waitFor();
+  await tab.quiet();
+});
+
+// covers: K-13, J-18
+test("displays of actions in the list of sessions are not shown", async () => {
+  const ran = tab.page.waitForResponse((response) => response.url().includes("/actions/probe/show"));
+  await tab.menu("Page menu", "Tidy up");
+  await (await ran).finished();
+  expect(await display().count()).toBe(0);
+  await tab.quiet();
+});
+
+// covers: J-14
+test("settings of plugins are kept with the session, and unknown elements are told", async () => {
+  await tab.menu("Session menu", "Settings of this session");
+  const dialog = tab.page.getByRole("dialog", { name: "Settings of this session" });
+  await dialog.locator("summary", { hasText: "A gauge" }).waitFor();
+  await dialog.getByLabel("Level").fill("x");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await dialog.getByText("Level must be a whole number such as 5").waitFor();
+  await dialog.getByLabel("Level").fill("3");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await dialog.waitFor({ state: "detached" });
+  const { metadata } = await server.api<{ metadata: { overrides: unknown } }>(`/sessions/${tab.sessionId}`);
+  expect(metadata.overrides).toMatchObject({ probe_level: 3 });
+  await tab.quiet();
+});
+
+// covers: K-12
+test("what plugins add to the list is shown beside each session", async () => {
+  await tab.page.locator(".session-row").first().getByText("probed").waitFor();
+  await tab.quiet();
+});
+
+// covers: K-18, K-19
+test("the page reloads what an action says, and leaves a session that is gone", async () => {
+  const id = tab.sessionId;
+  const reloaded = tab.page.waitForResponse((response) => response.url().endsWith(`/sessions/${id}`) && response.request().method() === "GET");
+  await tab.menu("Session menu", "Reload");
+  await reloaded;
+  await tab.menu("Session menu", "Leave");
+  await tab.page.getByText("What shall we work on?").waitFor();
+  expect(tab.sessionId).toBe("");
+  await tab.quiet();
+});

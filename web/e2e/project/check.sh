@@ -1,0 +1,3 @@
+#!/bin/sh
+echo "checking"
+echo "all is well"

@@ -1,0 +1,123 @@
+//! Sessions: the list, search, names, deletion with undo, forks, export and import.
+
+import { readFile } from "node:fs/promises";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { Tab, launch } from "./browser";
+import { Server } from "./server";
+
+let server: Server;
+let browser: Browser;
+beforeAll(async () => {
+  [server, browser] = await Promise.all([Server.start(), launch()]);
+});
+afterAll(async () => {
+  await browser.close();
+  await server.remove();
+});
+
+const row = (tab: Tab, title: string) => tab.page.locator(".session-row", { hasText: title });
+
+async function named(title: string, ...texts: string[]): Promise<string> {
+  const id = await server.session(...texts);
+  await server.api(`/sessions/${id}`, { title }, "PATCH");
+  return id;
+}
+
+test("sessions are found by their name and by their words", async () => {
+  await named("Tides", "hello tides");
+  await named("Berths", "the lighthouse is dark");
+  const tab = await Tab.open(browser, server);
+  await row(tab, "Tides").waitFor();
+  const search = tab.page.getByRole("searchbox", { name: "Search sessions" });
+  await search.fill("lighthouse");
+  await row(tab, "Tides").waitFor({ state: "detached" });
+  await row(tab, "Berths").waitFor();
+  await search.fill("no such thing");
+  await tab.page.getByText("No session has these words.").waitFor();
+  await tab.quiet();
+});
+
+test("a session is renamed, here and in another browser", async () => {
+  const id = await named("Old name", "hello");
+  const [tab, other] = await Promise.all([Tab.session(browser, server, id), Tab.open(browser, server)]);
+  await row(other, "Old name").waitFor();
+  await tab.menu("Session menu", "Rename");
+  await tab.page.getByRole("textbox", { name: "Name" }).fill("New name");
+  await tab.page.keyboard.press("Enter");
+  await tab.page.getByRole("heading", { name: "New name", level: 1 }).waitFor();
+  await row(other, "New name").waitFor();
+  await Promise.all([tab.quiet(), other.quiet()]);
+});
+
+test("a deleted session comes back with Undo, and goes without", async () => {
+  const id = await named("To be deleted", "hello");
+  const tab = await Tab.session(browser, server, id);
+  await tab.menu("Session menu", "Delete");
+  await row(tab, "To be deleted").waitFor({ state: "detached" });
+  await tab.page.getByRole("button", { name: "Undo" }).click();
+  await row(tab, "To be deleted").waitFor();
+  expect((await server.api<{ session_id: string }>(`/sessions/${id}`)).session_id).toBe(id);
+  await row(tab, "To be deleted").getByRole("button").first().click();
+  await tab.menu("Session menu", "Delete");
+  await expect.poll(() => server.api(`/sessions/${id}`).then(() => "there", () => "gone"), { timeout: 15_000 }).toBe("gone");
+  await tab.quiet();
+});
+
+test("a pinned session stands above the others", async () => {
+  await named("Pin me", "hello");
+  await named("Newer", "hello");
+  const tab = await Tab.open(browser, server);
+  await row(tab, "Pin me").hover();
+  await tab.menu("More for Pin me", "Pin");
+  await tab.page.getByRole("region", { name: "Pinned" }).getByText("Pin me").waitFor();
+  expect(await tab.page.locator(".session-title").first().textContent()).toBe("Pin me");
+  await tab.quiet();
+});
+
+test("a session goes on in a copy from a message", async () => {
+  const id = await named("Forked", "hello", "think about it");
+  const tab = await Tab.session(browser, server, id);
+  await tab.answer.getByText("Yes.").waitFor();
+  await tab.page.locator(".answer").first().hover();
+  await tab.page.locator(".answer").first().getByRole("button", { name: "Continue in a copy from here" }).click();
+  await expect.poll(() => tab.sessionId).not.toBe(id);
+  await expect.poll(() => tab.page.locator(".bubble").count()).toBe(1);
+  await tab.quiet();
+});
+
+test("a session is exported and imported again", async () => {
+  const id = await named("Exported", "hello");
+  const tab = await Tab.session(browser, server, id);
+  const downloading = tab.page.waitForEvent("download");
+  await tab.menu("Session menu", "Export as JSON");
+  const file = await (await downloading).path();
+  const session = JSON.parse(await readFile(file, "utf8")) as { messages: unknown[] };
+  expect(session.messages).toHaveLength(2);
+  await server.api(`/sessions/${id}`, undefined, "DELETE");
+  await expect.poll(() => tab.sessionId).toBe("");
+  await tab.page.locator('.sidebar input[type="file"]').setInputFiles(file);
+  await tab.answer.getByText("Aye.").waitFor();
+  expect(tab.sessionId).not.toBe("");
+  await tab.quiet();
+});
+
+test("agent and model are switched in the session", async () => {
+  const id = await named("Switched", "hello");
+  const tab = await Tab.session(browser, server, id);
+  await tab.page.getByRole("button", { name: /^Agent mate/ }).click();
+  await tab.page.getByRole("menuitemradio", { name: "mate-large" }).click();
+  await tab.page.getByRole("button", { name: "Agent mate with model mate-large" }).click();
+  await tab.page.getByRole("menuitemradio", { name: /reviewer/ }).click();
+  await tab.page.getByRole("button", { name: /^Agent reviewer/ }).waitFor();
+  expect((await server.api<{ agent_id: string }>(`/sessions/${id}`)).agent_id).toBe("reviewer");
+  await tab.quiet();
+});
+
+test("an address that leads nowhere says so and leads on", async () => {
+  const tab = await Tab.open(browser, server, "/#/s/nobody");
+  await tab.page.getByText("This session does not exist").waitFor();
+  await tab.page.getByRole("alert").getByRole("button", { name: "New session" }).click();
+  await tab.page.getByText("What shall we work on?").waitFor();
+  await tab.page.context().close();
+});

@@ -1,0 +1,84 @@
+//! From a click on a plugin's button to its action: asks what its dialog asks, then runs it.
+
+import { type FormEvent, type ReactNode, createContext, useContext, useState } from "react";
+import type { JsonMap } from "../api/types";
+import { usePage } from "../state/page";
+import { Modal } from "../ui/Modal";
+import { answersOf } from "./dialog";
+import { type ActionElement, paramsOf } from "./elements";
+import { FormFields } from "./FormFields";
+
+interface Asked {
+  element: ActionElement;
+  session: JsonMap | undefined;
+  message: JsonMap | undefined;
+}
+
+export type StartAction = (element: ActionElement, about?: { session?: JsonMap; message?: JsonMap }) => void;
+
+const Starter = createContext<StartAction>(() => undefined);
+
+/** Gives the function that runs an element, with its dialog if it has one. */
+export function useActionDialog(): StartAction {
+  return useContext(Starter);
+}
+
+export function ActionDialogs({ children }: { children: ReactNode }) {
+  const page = usePage();
+  const [asked, setAsked] = useState<Asked | null>(null);
+  const start: StartAction = (element, about) => {
+    const { openId, conversation } = page.store.get();
+    const open = openId ? { session_id: openId, metadata: conversation?.metadata ?? {}, messages: (conversation?.messages ?? []) as unknown as JsonMap[] } : undefined;
+    const call = { element, session: about?.session ?? open, message: about?.message };
+    if (element.dialog) setAsked(call);
+    else void run(call, {});
+  };
+  const run = async ({ element, session, message }: Asked, answers: JsonMap) => {
+    const sessionId = typeof session?.session_id === "string" ? session.session_id : null;
+    await page.actions.runElement(element, paramsOf(element, { session, message, answers }), sessionId);
+  };
+  return (
+    <Starter value={start}>
+      {children}
+      {asked && (
+        <AskFirst
+          asked={asked}
+          onClose={() => setAsked(null)}
+          onRun={(answers) => {
+            setAsked(null);
+            void run(asked, answers);
+          }}
+        />
+      )}
+    </Starter>
+  );
+}
+
+function AskFirst({ asked, onClose, onRun }: { asked: Asked; onClose: () => void; onRun: (answers: JsonMap) => void }) {
+  const { element } = asked;
+  const inputs = element.dialog?.inputs ?? [];
+  const [given, setGiven] = useState<JsonMap>({});
+  const [errors, setErrors] = useState<Record<string, string>>({});
+  const title = element.dialog?.title || element.label;
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    const answers = answersOf(inputs, given);
+    setErrors(answers.errors);
+    if (Object.keys(answers.errors).length === 0) onRun(answers.values);
+  };
+  return (
+    <Modal title={title} description={inputs.length === 0 ? `${element.label}: go on?` : undefined} onClose={onClose}>
+      <form onSubmit={submit} noValidate>
+        <FormFields inputs={inputs} given={given} errors={errors} onChange={setGiven} />
+        <div className="row-end">
+          <button type="button" className="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" className="button primary">
+            {inputs.length === 0 ? "Go on" : element.label}
+          </button>
+        </div>
+      </form>
+    </Modal>
+  );
+}

@@ -1,0 +1,108 @@
+//! Runs the actions of plugins and does what their results ask for.
+
+import { asProblem } from "../api/problem";
+import type { JsonMap } from "../api/types";
+import type { Page } from "../state/page";
+import type { DisplayAction } from "./display";
+import type { ActionElement } from "./elements";
+import { type Outcome, failedOutcome, notice, outcomeOf } from "./outcome";
+import { type Surface, dismiss, followUp, show } from "./surface";
+
+export class ActionRunner {
+  constructor(private readonly page: Page) {}
+
+  /** Asks what plugins contribute for the session in view. */
+  async loadElements(): Promise<void> {
+    const agent = this.page.agentId();
+    const { openId } = this.page.store.get();
+    if (!agent) return;
+    try {
+      const elements = await this.page.api.uiSchema(agent, openId);
+      if (this.page.store.get().openId === openId) this.page.store.patch({ elements });
+    } catch {
+      // The conversation is of use without buttons; the next load asks again.
+      if (this.page.store.get().openId === openId) this.page.store.patch({ elements: [] });
+    }
+  }
+
+  /** Runs the action of a button. */
+  async runElement(element: ActionElement, params: JsonMap, sessionId: string | null): Promise<Outcome> {
+    const outcome = await this.call(element.plugin, element.actionId, sessionId, params);
+    this.apply(outcome);
+    if (outcome.display) {
+      this.page.store.patch({ displays: show(this.page.store.get().displays, element.surface, outcome.display) });
+    }
+    return outcome;
+  }
+
+  /** Does what a button of a display says. */
+  async runDisplayAction(number: number, surface: Surface, action: DisplayAction): Promise<void> {
+    if (action.kind === "open_url") {
+      open(action.url, "_blank", "noopener,noreferrer");
+      return;
+    }
+    if (action.kind === "copy_text") {
+      await navigator.clipboard.writeText(action.text);
+      this.page.toast("Copied.", "success");
+      return;
+    }
+    const outcome = await this.call(action.plugin, action.actionId, this.page.store.get().openId, action.params);
+    this.apply(outcome);
+    const keep = action.preserveDisplay || (outcome.status === "error" && !outcome.display);
+    const { displays } = this.page.store.get();
+    this.page.store.patch({ displays: followUp(displays, number, keep, surface, outcome.display) });
+  }
+
+  dismiss(number: number): void {
+    this.page.store.patch({ displays: dismiss(this.page.store.get().displays, number) });
+  }
+
+  /** The result of an action that ran by itself, or was run elsewhere. */
+  came(result: JsonMap, sessionId: string): void {
+    const { display } = outcomeOf(result);
+    const { openId, displays } = this.page.store.get();
+    if (display && openId === sessionId) this.page.store.patch({ displays: show(displays, "session_action", display) });
+  }
+
+  private async call(plugin: string, action: string, sessionId: string | null, params: JsonMap): Promise<Outcome> {
+    try {
+      const { result, change_id } = await this.page.api.runAction(plugin, action, sessionId, params);
+      if (sessionId && change_id) this.offerUndo(sessionId, change_id);
+      return outcomeOf(result);
+    } catch (error) {
+      return failedOutcome(asProblem(error));
+    }
+  }
+
+  private offerUndo(sessionId: string, change: string): void {
+    const undo = async () => {
+      await this.page.attempt(() => this.page.api.undo(sessionId, change));
+      await this.page.chat.reload();
+    };
+    this.page.toast("The session was changed.", "success", { label: "Undo", run: () => void undo() }, 10_000);
+  }
+
+  /** Effects of something that answered in the form of a result. */
+  effects(result: JsonMap): void {
+    this.apply({ ...outcomeOf(result), message: null });
+  }
+
+  private apply(outcome: Outcome): void {
+    const told = notice(outcome);
+    if (told) this.page.toast(told, outcome.status === "error" ? "error" : "success");
+    const { openId } = this.page.store.get();
+    const changed = [...outcome.created, ...outcome.updated, ...outcome.deleted, ...outcome.reload];
+    if (changed.length > 0) this.page.sessions.refreshSoon();
+    if (openId && outcome.deleted.includes(openId)) this.page.go(null);
+    else if (openId && (outcome.updated.includes(openId) || outcome.reload.includes(openId))) {
+      void this.page.chat.reload();
+      void this.loadElements();
+    }
+    this.navigate(outcome.navigate);
+  }
+
+  private navigate(to: JsonMap | null): void {
+    if (to?.screen === "sessions") this.page.go(null);
+    if (to?.screen === "session" && typeof to.session_id === "string") this.page.go(to.session_id);
+  }
+}

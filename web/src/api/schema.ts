@@ -1,0 +1,3339 @@
+//! Made from the OpenAPI document of the server by `npm run types`. Not to be edited.
+
+export interface paths {
+    "/healthz": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whether the server runs. */
+        get: operations["get_healthz"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/readyz": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whether the server can work. */
+        get: operations["get_readyz"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Numbers for Prometheus. */
+        get: operations["get_metrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/openapi.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** This document. */
+        get: operations["get_openapi_json"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/healthz": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whether the server runs. */
+        get: operations["get_api_v1_healthz"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/readyz": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whether the server can work. */
+        get: operations["get_api_v1_readyz"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Numbers for Prometheus. */
+        get: operations["get_api_v1_metrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/openapi.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** This document. */
+        get: operations["get_api_v1_openapi_json"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/agents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The agents there are. */
+        get: operations["agents_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/agents/{agent}/tools": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The tools of an agent. */
+        get: operations["agents_tools"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/agents/{agent}/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The models an agent can use. */
+        get: operations["agents_models"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/agents/{agent}/plugins": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The plugins active for an agent. */
+        get: operations["agents_plugins"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/agents/{agent}/config-schema": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The settings of an agent. */
+        get: operations["agents_config_schema"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/agents/{agent}/ui-schema": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What people see of an agent. */
+        get: operations["agents_ui_schema"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/agents/{agent}/templates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Texts to begin with. */
+        get: operations["agents_templates"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The sessions there are, the last changed first. */
+        get: operations["sessions_list"];
+        put?: never;
+        /** Creates a session. */
+        post: operations["sessions_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Stores an exported session. */
+        post: operations["sessions_import"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A session with its messages. */
+        get: operations["sessions_load"];
+        put?: never;
+        post?: never;
+        /** Deletes a session. */
+        delete: operations["sessions_delete"];
+        options?: never;
+        head?: never;
+        /** Changes title, metadata or overrides. */
+        patch: operations["sessions_patch"];
+        trace?: never;
+    };
+    "/api/v1/sessions/{id}/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A session with everything in it. */
+        get: operations["sessions_export"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{id}/fork": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Copies a session up to a message. */
+        post: operations["sessions_fork"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{id}/slice": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Keeps some messages of a session. */
+        post: operations["sessions_slice"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{id}/join": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Appends the messages of another session. */
+        post: operations["sessions_join"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{id}/agent": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Gives a session another agent. */
+        post: operations["sessions_switch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{id}/lifecycle/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Runs a lifecycle. */
+        post: operations["sessions_lifecycle"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{id}/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Adds a message. */
+        post: operations["sessions_add_message"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{id}/messages/{index}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Changes a message. */
+        patch: operations["sessions_modify_message"];
+        trace?: never;
+    };
+    "/api/v1/sessions/{id}/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Changes that can be undone. */
+        get: operations["sessions_changes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{id}/changes/{change}/undo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Undoes a change. */
+        post: operations["sessions_undo"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Sessions in which all these words occur. */
+        get: operations["sessions_search"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{id}/requests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The requests of a session, the newest first. */
+        get: operations["requests_of_session"];
+        put?: never;
+        /** One turn, as a stream or as a whole. */
+        post: operations["requests_send"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/requests/{request}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How far a request is. */
+        get: operations["requests_state"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/requests/{request}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What happened, then what happens. */
+        get: operations["requests_events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/requests/{request}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Cancels a request. */
+        post: operations["requests_cancel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/requests/{request}/approvals/{call}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Decides on a tool call that a person was asked about. */
+        post: operations["requests_decide"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/requests/{request}/trace": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Which hook did what. */
+        get: operations["requests_trace"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/actions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What plugins offer to do. */
+        get: operations["actions_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/actions/{plugin}/{action}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Runs an action. */
+        post: operations["actions_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/actions/{plugin}/{action}/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Shows what it would change. */
+        post: operations["actions_preview"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/completions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Completions of what somebody types. */
+        post: operations["completions_list"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/completions/apply": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** What an accepted completion becomes. */
+        post: operations["completions_apply"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/assets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Keeps a file, to be attached to requests. */
+        post: operations["assets_put"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/assets/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The bytes of a file. */
+        get: operations["assets_get"];
+        put?: never;
+        post?: never;
+        /** Deletes a file. */
+        delete: operations["assets_delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Everything that happens, resumable. */
+        get: operations["events_follow"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        /** @description How the server is. */
+        Status: {
+            /** @description `ok`, `ready`, or what is missing. */
+            status: string;
+        };
+        /** @description A list of anything. */
+        List: {
+            /** @description What there is. */
+            items: components["schemas"]["AgentView"][];
+        };
+        /** @description An agent. */
+        AgentView: {
+            /** @description The agent. */
+            agent_id: string;
+            /** @description What it is for. */
+            description?: string | null;
+            /** @description Its provider. */
+            provider?: string | null;
+            /** @description Its model. */
+            model?: string | null;
+            /** @description Whether it is used where none is named. */
+            default: boolean;
+            /** @description Whether it can be used; one that cannot lacks something in the configuration. */
+            usable: boolean;
+        };
+        /** @description A list of anything. */
+        List2: {
+            /** @description What there is. */
+            items: components["schemas"]["ToolDescriptor"][];
+        };
+        /** @description A tool on offer: its schema and the plugin that runs it. */
+        ToolDescriptor: {
+            /** @description Name, description and parameters; see [`ToolDescriptor::name`]. */
+            schema: {
+                [key: string]: unknown;
+            };
+            /** @description The tool plugin. */
+            plugin: string;
+        };
+        /** @description A list of anything. */
+        List3: {
+            /** @description What there is. */
+            items: {
+                [key: string]: unknown;
+            }[];
+        };
+        /** @description The names of plugins, by kind. */
+        PluginNames: {
+            /** @description The provider in use. */
+            providers: string[];
+            /** @description Its enabled extensions. */
+            extensions: string[];
+            /** @description The enabled features, in the order they run. */
+            features: string[];
+            /** @description The enabled tool plugins. */
+            tools: string[];
+        };
+        /** @description A list of anything. */
+        List4: {
+            /** @description What there is. */
+            items: components["schemas"]["TemplateView"][];
+        };
+        /** @description A text to begin with. */
+        TemplateView: {
+            /** @description The plugin. */
+            plugin: string;
+            /** @description The text. */
+            text: string;
+        };
+        /** @description What to make a session of. */
+        NewSession: {
+            /** @description The agent; the default one if it is not said. */
+            agent_id?: string | null;
+            /** @description The id; a fresh one if it is not said. */
+            session_id?: string | null;
+            /**
+             * @description Metadata to begin with.
+             * @default {}
+             */
+            metadata: {
+                [key: string]: unknown;
+            };
+        };
+        /** @description A session without its messages. */
+        SessionSummary: {
+            /** @description The session. */
+            session_id: string;
+            /** @description Its agent. */
+            agent_id?: string | null;
+            /** @description Its title. */
+            title?: string | null;
+            /** @description When it was first stored, RFC 3339. */
+            created_at: string;
+            /** @description When it last changed, RFC 3339. */
+            updated_at: string;
+            /**
+             * Format: uint64
+             * @description Grows with every change.
+             */
+            revision: number;
+            /**
+             * Format: uint
+             * @description How many messages it has.
+             */
+            message_count: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description A page of sessions. */
+        SessionPage: {
+            /** @description The sessions, the most recently changed first. */
+            sessions: components["schemas"]["SessionSummary"][];
+            /** @description The `cursor` of the next page, if there is one. */
+            next?: string | null;
+        };
+        Session: {
+            session_id: string;
+            messages: components["schemas"]["Message"][];
+            metadata: {
+                native_messages?: components["schemas"]["NativeItem"][];
+                native_messages_integrity?: string;
+                native_messages_format?: string;
+                overrides?: Record<string, never>;
+                agent_id?: string;
+            };
+        };
+        /** @description One message of the neutral transcript. */
+        Message: {
+            role: components["schemas"]["Role"];
+            /** @description Any JSON value, usually a string. */
+            content: unknown;
+            metadata: {
+                native_indices?: number[];
+                tool_calls?: Record<string, never>[];
+            };
+            multipartContent?: Record<string, never>[];
+            tool_result?: Record<string, never>;
+        };
+        /** @description Who speaks. */
+        Role: "system" | "user" | "assistant" | "tool";
+        /** @description One item of the provider's own history, in the provider's own form. */
+        NativeItem: {
+            /** @description Never sent to the provider. */
+            _metadata?: Record<string, never>;
+        };
+        /** @description A session with messages. */
+        LoadedSession: {
+            /** @description The session. */
+            session_id: string;
+            /** @description Its agent. */
+            agent_id?: string | null;
+            /** @description Its title. */
+            title?: string | null;
+            /** @description When it was first stored, RFC 3339. */
+            created_at: string;
+            /** @description When it last changed, RFC 3339. */
+            updated_at: string;
+            /**
+             * Format: uint64
+             * @description Grows with every change.
+             */
+            revision: number;
+            /**
+             * Format: uint
+             * @description How many messages it has.
+             */
+            message_count: number;
+            /**
+             * Format: uint
+             * @description The position of the first message that is here.
+             */
+            first_index: number;
+            /** @description The messages. */
+            messages: components["schemas"]["Message"][];
+            /** @description The metadata, without the history in the provider's own form. */
+            metadata: {
+                [key: string]: unknown;
+            };
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description What to change in a session. */
+        SessionPatch: {
+            /** @description Another title. */
+            title?: string | null;
+            /**
+             * @description Entries that take the place of others.
+             * @default {}
+             */
+            metadata: {
+                [key: string]: unknown;
+            };
+            /** @description Settings of this session; `null` removes one. */
+            overrides?: {
+                [key: string]: unknown;
+            } | null;
+        };
+        /** @description Where to copy a session to. */
+        Fork: {
+            /**
+             * Format: int64
+             * @description The last message to keep; all if it is not said. Negative numbers count from the end.
+             */
+            upto_index?: number | null;
+            /** @description The id of the copy; a fresh one if it is not said. */
+            session_id?: string | null;
+        };
+        /** @description Which messages to keep. */
+        Slice: {
+            /**
+             * Format: int64
+             * @description The first to keep. Negative numbers count from the end.
+             */
+            start?: number | null;
+            /**
+             * Format: int64
+             * @description The first after them.
+             */
+            end?: number | null;
+            /**
+             * @description Positions to remove.
+             * @default []
+             */
+            remove_indices: number[];
+        };
+        /** @description Another session. */
+        Join: {
+            /** @description The session whose messages are appended. */
+            session_id: string;
+        };
+        /** @description Another agent. */
+        Switch: {
+            /** @description The agent. */
+            agent_id: string;
+        };
+        /** @description What hooks are told. */
+        Told: {
+            /**
+             * @description Data for hooks. Keys that belong to others are ignored.
+             * @default {}
+             */
+            context: {
+                [key: string]: unknown;
+            };
+        };
+        /** @description What actions of a lifecycle did. */
+        LifecycleResults: {
+            /** @description The actions that ran, in their order. */
+            results: components["schemas"]["ActionRecord"][];
+            /** @description The session now. */
+            session: components["schemas"]["SessionSummary"];
+        };
+        /** @description One action that ran in a lifecycle, with its public result. */
+        ActionRecord: {
+            /** @description The plugin. */
+            plugin: string;
+            /** @description The action. */
+            action_id: string;
+            /** @description The kind of the plugin. */
+            action_owner: components["schemas"]["ActionOwner"];
+            /** @description The public result. */
+            result: {
+                [key: string]: unknown;
+            };
+            /** @description Whether it changed the history of the session. */
+            changed?: boolean;
+        };
+        /** @description Which kind of plugin owns an action. */
+        ActionOwner: "provider_extension" | "feature" | "application";
+        /** @description A message to add: as messages are everywhere, and where it goes. */
+        NewMessage: {
+            /**
+             * Format: int64
+             * @description The message it comes after: -1 is the start; the end if it is not said.
+             * @default null
+             */
+            after_index: number | null;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description Another content of a message. */
+        NewContent: {
+            /** @description The content. */
+            content: unknown;
+        };
+        /** @description A list of anything. */
+        List5: {
+            /** @description What there is. */
+            items: components["schemas"]["Change"][];
+        };
+        /** @description A change that can be undone. */
+        Change: {
+            /** @description The change. */
+            id: string;
+            /** @description The plugin whose action made it. */
+            plugin: string;
+            /** @description The action. */
+            action: string;
+            /** @description When, RFC 3339. */
+            at: string;
+            /** @description Whether it has been undone. */
+            undone: boolean;
+        };
+        /** @description A list of anything. */
+        List6: {
+            /** @description What there is. */
+            items: components["schemas"]["Found"][];
+        };
+        /** @description A session in which words were found. */
+        Found: {
+            /** @description The session. */
+            session_id: string;
+            /** @description Its agent. */
+            agent_id?: string | null;
+            /** @description Its title. */
+            title?: string | null;
+            /** @description When it was first stored, RFC 3339. */
+            created_at: string;
+            /** @description When it last changed, RFC 3339. */
+            updated_at: string;
+            /**
+             * Format: uint64
+             * @description Grows with every change.
+             */
+            revision: number;
+            /**
+             * Format: uint
+             * @description How many messages it has.
+             */
+            message_count: number;
+            /**
+             * Format: uint
+             * @description The position of the message.
+             */
+            message_index: number;
+            /** @description Text around the words. */
+            snippet: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description One turn. */
+        NewRequest: {
+            /**
+             * @description What the user says: text, or any JSON value.
+             * @default null
+             */
+            content: unknown;
+            /**
+             * @description Further parts of the message.
+             * @default []
+             */
+            multipart_content: {
+                [key: string]: unknown;
+            }[];
+            /**
+             * @description Ids of assets that go with it.
+             * @default []
+             */
+            attachments: string[];
+            /**
+             * @description Settings of this request.
+             * @default {}
+             */
+            overrides: {
+                [key: string]: unknown;
+            };
+            /**
+             * @description Data for hooks. Keys that belong to others are ignored.
+             * @default {}
+             */
+            context: {
+                [key: string]: unknown;
+            };
+            /** @description The id of the request: the same id is the same request and runs once. */
+            request_id?: string | null;
+            /**
+             * @description Whether to answer with events as they happen, or with the whole at the end.
+             * @default true
+             */
+            stream: boolean;
+            /**
+             * @description Whether to wait while the session is busy; else that is a conflict.
+             * @default false
+             */
+            queue: boolean;
+            /** @description What becomes of tool calls that a person should decide on. */
+            approval?: components["schemas"]["ApprovalPolicy"];
+        };
+        /** @description What becomes of tool calls that a person should decide on. */
+        ApprovalPolicy: "wait" | "allow" | "deny";
+        /** @description One thing that happened. In JSON all fields stand side by side. */
+        Event: {
+            /**
+             * Format: uint64
+             * @description Grows with every event of a tenant; numbers may be missing between two events.
+             */
+            seq: number;
+            /** @description When it happened, RFC 3339. */
+            at: string;
+            /** @description The session it is about. */
+            session_id?: string | null;
+            /** @description The request it belongs to. */
+            request_id?: string | null;
+        } | {
+            /** @constant */
+            type: "request_started";
+            /** @description The agent that answers. */
+            agent_id: string;
+            /**
+             * Format: uint
+             * @description The position of the user's message.
+             */
+            message_index?: number | null;
+        } | {
+            /** @constant */
+            type: "partial";
+            /** @description The fragment; reasoning stands in its metadata. */
+            message: components["schemas"]["Partial"];
+        } | {
+            /** @constant */
+            type: "tool_call";
+            /** @description The id of the call. */
+            call_id: string;
+            /** @description The tool. */
+            name: string;
+            /** @description The call as the model made it. */
+            call: {
+                [key: string]: unknown;
+            };
+            /** @description What it is about to do, in a short text. */
+            preview?: string;
+        } | {
+            /** @constant */
+            type: "tool_partial";
+            /** @description The id of the call. */
+            call_id: string;
+            /** @description What the tool has to say. */
+            part: unknown;
+        } | {
+            /** @constant */
+            type: "tool_result";
+            /** @description The id of the call. */
+            call_id: string;
+            /** @description The tool message. */
+            message: components["schemas"]["Message"];
+        } | {
+            /** @constant */
+            type: "approval_requested";
+            /** @description The id of the call. */
+            call_id: string;
+            /** @description The tool. */
+            name: string;
+            /** @description The call, as the model made it. */
+            call: {
+                [key: string]: unknown;
+            };
+            /**
+             * @description What it would run with: plugins may have rewritten it.
+             * @default null
+             */
+            input: unknown;
+            /** @description Why it is asked. */
+            reason: string;
+            /** @description What can be answered. */
+            choices: string[];
+            /**
+             * @description What the call needs to know, if it is a question: `title` and `inputs` as dialogs have
+             *     them, and the `schema` of the answer.
+             */
+            form?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description What can be remembered with the answer, and for how long. */
+            remember?: components["schemas"]["RememberOffer"][];
+        } | {
+            /** @constant */
+            type: "approval_resolved";
+            /** @description The id of the call. */
+            call_id: string;
+            /** @description `allow` or `deny`. */
+            decision: string;
+            /** @description Who decided. */
+            by: string;
+            /** @description For how long the answer holds, if for more than this call. */
+            remember?: components["schemas"]["Remember"] | null;
+        } | {
+            /** @constant */
+            type: "model_fallback";
+            /** @description The model that failed. */
+            from: components["schemas"]["ModelName"];
+            /** @description The model that is asked now. */
+            to: components["schemas"]["ModelName"];
+            /** @description `type`, `message`, `retryable`. */
+            error: unknown;
+        } | {
+            /** @constant */
+            type: "output_rejected";
+            /** @description What is wrong with it. */
+            problems: string[];
+        } | {
+            /** @constant */
+            type: "action_result";
+            /** @description The plugin. */
+            plugin: string;
+            /** @description The action. */
+            action_id: string;
+            /** @description What came of it. */
+            result: {
+                [key: string]: unknown;
+            };
+        } | {
+            /** @constant */
+            type: "final";
+            /** @description All messages the request added after the user's. */
+            messages: components["schemas"]["Message"][];
+            /** @description The session now. */
+            session: components["schemas"]["SessionState"];
+            /** @description Token counts, added up over all steps. */
+            usage?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description The model that gave the last answer; none if no model was asked. */
+            model?: components["schemas"]["ModelName"] | null;
+        } | {
+            /** @constant */
+            type: "request_failed";
+            /** @description `type`, `message`, `retryable`. */
+            error: unknown;
+        } | {
+            /** @constant */
+            type: "request_cancelled";
+            /** @description Why. */
+            reason: string;
+        } | {
+            /** @constant */
+            type: "session_created";
+            /** @description Its agent. */
+            agent_id?: string | null;
+            /** @description The session it is a fork of. */
+            forked_from?: string | null;
+        } | {
+            /** @constant */
+            type: "session_updated";
+            /** @description The session now. */
+            session: components["schemas"]["SessionState"];
+            /** @description What changed it. */
+            change: string;
+        } | {
+            /** @constant */
+            type: "session_deleted";
+        } | {
+            /** @constant */
+            type: "agent_switched";
+            /** @description The one before. */
+            previous_agent_id?: string | null;
+            /** @description The one now. */
+            next_agent_id: string;
+        } | {
+            [key: string]: unknown;
+        };
+        Partial: {
+            /** @constant */
+            role: "assistant";
+            /** @description The text since the last partial. */
+            content: string;
+            metadata?: {
+                reasoning?: string;
+                tool_calls?: Record<string, never>[];
+            };
+        };
+        /** @description A rule that a decision on a tool call may be remembered as. */
+        RememberOffer: {
+            /** @description For how long. */
+            scope: components["schemas"]["Remember"];
+            /** @description What it would cover, as people read it. */
+            rule: string;
+        };
+        /** @description For how long a decision on a tool call holds. */
+        Remember: "session" | "always";
+        /** @description A model, as configurations name it. */
+        ModelName: {
+            /** @description The provider. */
+            provider?: string | null;
+            /** @description The model. */
+            model?: string | null;
+        };
+        /** @description What an event tells of a session. */
+        SessionState: {
+            /**
+             * Format: uint64
+             * @description Grows with every change.
+             */
+            revision: number;
+            /**
+             * Format: uint
+             * @description How many messages it has.
+             */
+            message_count: number;
+            /** @description Its title. */
+            title?: string | null;
+        };
+        /** @description A turn that is done. */
+        TurnResult: {
+            /** @description The request. */
+            request_id: string;
+            /** @description The session. */
+            session_id: string;
+            /** @description All messages the request added after the user's. */
+            messages: components["schemas"]["Message"][];
+            /** @description The session now. */
+            session: components["schemas"]["SessionState"];
+            /** @description Token counts, added up over all steps. */
+            usage?: {
+                [key: string]: unknown;
+            } | null;
+        };
+        /** @description A list of anything. */
+        List7: {
+            /** @description What there is. */
+            items: components["schemas"]["RequestView"][];
+        };
+        /** @description A request and how far it is. */
+        RequestView: {
+            /** @description The request. */
+            request_id: string;
+            /** @description Its session. */
+            session_id: string;
+            /** @description `running`, `waiting`, `completed`, `failed` or `cancelled`. */
+            status: unknown;
+            /** @description The agent that answers. */
+            agent_id?: string | null;
+            /**
+             * Format: uint32
+             * @description How many model calls have been answered.
+             */
+            step: number;
+            /** @description When it began, RFC 3339. */
+            created_at?: string | null;
+            /** @description When it last got further, RFC 3339. */
+            updated_at?: string | null;
+            /** @description Token counts so far. */
+            usage: {
+                [key: string]: unknown;
+            };
+            /** @description The tool calls that a person has to decide on: `call_id`, `name`, `reason`. */
+            waiting_for: unknown[];
+            /** @description Why it failed: `type`, `message`, `retryable`. */
+            error?: unknown;
+            /** @description Why it was cancelled. */
+            reason?: string | null;
+        };
+        /** @description Why a request is cancelled. */
+        Cancel: {
+            /** @description Why. */
+            reason?: string | null;
+        };
+        /** @description A decision on a tool call. */
+        Verdict: {
+            /** @description Whether it may run. */
+            decision: components["schemas"]["Allowed"];
+            /** @description For how long it holds, if for more than this call. */
+            remember?: components["schemas"]["Remember"] | null;
+            /** @description Another input for the call. */
+            input?: unknown;
+            /** @description What the model reads if it may not run. */
+            reason?: string | null;
+        };
+        /** @description Whether a tool call may run. */
+        Allowed: "allow" | "deny";
+        /** @description A list of anything. */
+        List8: {
+            /** @description What there is. */
+            items: components["schemas"]["ActionDefinition"][];
+        };
+        /** @description One action of a plugin. Keys this type does not name are kept in `extra`. */
+        ActionDefinition: {
+            /** @description The id, unique within the plugin. */
+            id: string;
+            /**
+             * @description What a button would say.
+             * @default
+             */
+            label: string;
+            /** @description What it does, in a sentence. */
+            description?: string | null;
+            /**
+             * @description Input name to descriptor (`type`, `required`, `default`, `description`, ...).
+             * @default {}
+             */
+            inputs: {
+                [key: string]: unknown;
+            };
+            /** @description A lifecycle name or a list of them; absent for actions run by hand only. */
+            trigger?: unknown;
+            /** @description The plugin that owns the action; filled in by the core. */
+            plugin?: string | null;
+            /** @description The kind of the owner; filled in by the core. */
+            action_owner?: components["schemas"]["ActionOwner"] | null;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description An action to run. */
+        RunAction: {
+            /** @description The session it is about. */
+            session_id?: string | null;
+            /**
+             * @description Its inputs.
+             * @default {}
+             */
+            params: {
+                [key: string]: unknown;
+            };
+            /**
+             * @description Data for hooks. Keys that belong to others are ignored.
+             * @default {}
+             */
+            context: {
+                [key: string]: unknown;
+            };
+        };
+        /** @description What came of an action. */
+        ActionOutcome: {
+            /** @description The plugin. */
+            plugin: string;
+            /** @description The action. */
+            action_id: string;
+            /** @description What it says: `status`, `message`, `display`, `mutations`, `ui_effects` and more. */
+            result: {
+                [key: string]: unknown;
+            };
+            /** @description By which the change of the session can be undone, if there was one. */
+            change_id?: string | null;
+        };
+        /** @description What an action would do. */
+        ActionPreview: {
+            /** @description What it would say. */
+            result: {
+                [key: string]: unknown;
+            };
+            /** @description What would change: `start`, `removed`, `added`, `metadata`. */
+            change: unknown;
+        };
+        /** @description What somebody has typed. */
+        Typed: {
+            /** @description The agent it is for. */
+            agent_id: string;
+            /** @description The session it is for. */
+            session_id?: string | null;
+            /** @description The text before the cursor. */
+            text: string;
+        };
+        /** @description A completion that somebody accepted. */
+        Accepted: {
+            /** @description The agent it is for. */
+            agent_id: string;
+            /** @description The session it is for. */
+            session_id?: string | null;
+            /** @description The text after it was applied. */
+            text: string;
+            /** @description The completion. */
+            completion: {
+                [key: string]: unknown;
+            };
+        };
+        /** @description What takes the place of a completion. */
+        Applied: {
+            /** @description The text; empty if the completion stays as it is. */
+            text: string;
+        };
+        /** @description A file that is kept. */
+        AssetView: {
+            /** @description The asset. */
+            id: string;
+            /** @description The session it belongs to and is deleted with. */
+            session_id?: string | null;
+            /** @description The name its user gave it. */
+            name: string;
+            /** @description Its media type. */
+            media_type: string;
+            /**
+             * Format: uint64
+             * @description Its size in bytes.
+             */
+            size: number;
+            /** @description The SHA-256 of its bytes, in hex. */
+            sha256: string;
+            /** @description When it was stored, RFC 3339. */
+            created_at: string;
+        };
+        /** @description The document in the body. */
+        Problem: {
+            /** @description A name for the kind of problem; `about:blank` where the status says it all. */
+            type: string;
+            /** @description The status in words. */
+            title: string;
+            /**
+             * Format: uint16
+             * @description The status.
+             */
+            status: number;
+            /** @description The same as `message`. */
+            detail: string;
+            /** @description The class of the error, for programs. */
+            error_type: string;
+            /** @description What happened and what to do, for people. */
+            message: string;
+        };
+    };
+    responses: {
+        /** @description What went wrong, and what to do. */
+        Problem: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+    };
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+    get_healthz: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Status"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    get_readyz: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Status"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    get_metrics: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    get_openapi_json: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    get_api_v1_healthz: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Status"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    get_api_v1_readyz: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Status"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    get_api_v1_metrics: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    get_api_v1_openapi_json: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    agents_list: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["List"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    agents_tools: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                agent: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["List2"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    agents_models: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                agent: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["List3"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    agents_plugins: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                agent: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PluginNames"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    agents_config_schema: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                agent: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["List3"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    agents_ui_schema: {
+        parameters: {
+            query?: {
+                /** @description The session. */
+                session_id?: string | null;
+            };
+            header?: never;
+            path: {
+                agent: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["List3"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    agents_templates: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                agent: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["List4"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    sessions_list: {
+        parameters: {
+            query?: {
+                /** @description Only those whose title contains this text. */
+                query?: string | null;
+                /** @description Only those of this agent. */
+                agent_id?: string | null;
+                /** @description At most so many; 50 if it is not said, and 1000 at most. */
+                limit?: number | null;
+                /** @description Goes on where a page ended. */
+                cursor?: string | null;
+                /** @description Also those in which an agent worked for another one. */
+                sub_sessions?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionPage"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    sessions_create: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["NewSession"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionSummary"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    sessions_import: {
+        parameters: {
+            query?: {
+                /** @description The session. */
+                session_id?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Session"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionSummary"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    sessions_load: {
+        parameters: {
+            query?: {
+                /** @description Only the last so many messages; all if it is not said. */
+                last?: number | null;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LoadedSession"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    sessions_delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    sessions_patch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SessionPatch"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionSummary"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    sessions_export: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    sessions_fork: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Fork"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionSummary"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    sessions_slice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Slice"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionSummary"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    sessions_join: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Join"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionSummary"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    sessions_switch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Switch"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionSummary"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    sessions_lifecycle: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Told"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LifecycleResults"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    sessions_add_message: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewMessage"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionSummary"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    sessions_modify_message: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                index: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewContent"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionSummary"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    sessions_changes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["List5"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    sessions_undo: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                change: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionSummary"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    sessions_search: {
+        parameters: {
+            query: {
+                /** @description The words, all of which have to occur in a message. */
+                query: string;
+                /** @description At most so many sessions; 20 if it is not said. */
+                limit?: number | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["List6"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    requests_of_session: {
+        parameters: {
+            query?: {
+                /** @description At most so many; 20 if it is not said, and 100 at most. */
+                limit?: number | null;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["List7"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    requests_send: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": components["schemas"]["Event"];
+                    "application/json": components["schemas"]["TurnResult"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    requests_state: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                request: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RequestView"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    requests_events: {
+        parameters: {
+            query?: {
+                /** @description Events after this number; all if it is not said. */
+                after?: number | null;
+            };
+            header?: never;
+            path: {
+                request: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": components["schemas"]["Event"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    requests_cancel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                request: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Cancel"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RequestView"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    requests_decide: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                request: string;
+                call: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Verdict"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RequestView"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    requests_trace: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                request: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["List3"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    actions_list: {
+        parameters: {
+            query?: {
+                /** @description The session. */
+                session_id?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["List8"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    actions_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                plugin: string;
+                action: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["RunAction"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ActionOutcome"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    actions_preview: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                plugin: string;
+                action: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RunAction"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ActionPreview"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    completions_list: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Typed"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["List3"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    completions_apply: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Accepted"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Applied"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    assets_put: {
+        parameters: {
+            query?: {
+                /** @description The session. */
+                session_id?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "multipart/form-data": {
+                    /** Format: binary */
+                    file: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AssetView"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    assets_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "*/*": string;
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    assets_delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    events_follow: {
+        parameters: {
+            query?: {
+                /** @description Only those of this session. */
+                session_id?: string | null;
+                /** @description Those after this number, and then what happens; without it only what happens. */
+                after?: number | null;
+                /**
+                 * @description Whether fragments of messages and the progress of tools are among them; they are if it is
+                 *     not said.
+                 */
+                fragments?: boolean | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": components["schemas"]["Event"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+}

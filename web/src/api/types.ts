@@ -1,0 +1,119 @@
+//! What crosses the wire, as the page reads it. Values from plugins are `Json` until a rule has looked at them.
+
+import type { components } from "./schema";
+
+export type Json = null | boolean | number | string | Json[] | JsonMap;
+export type JsonMap = { [key: string]: Json | undefined };
+
+type Schemas = components["schemas"];
+
+/** A type of the document, in which any value is JSON. */
+type Read<T> = unknown extends T ? Json : T extends (infer Item)[] ? Read<Item>[] : T extends object ? { [Key in keyof T]: Read<T[Key]> } : T;
+
+export type Role = Schemas["Role"];
+export type RememberScope = Schemas["Remember"];
+export type RememberOffer = Schemas["RememberOffer"];
+export type ModelName = Schemas["ModelName"];
+export type SessionState = Schemas["SessionState"];
+export type ActionOwner = Schemas["ActionOwner"];
+export type Agent = Schemas["AgentView"];
+export type PluginNames = Schemas["PluginNames"];
+export type Asset = Schemas["AssetView"];
+/** A session in the list. Plugins add keys of their own. */
+export type Summary = Read<Schemas["SessionSummary"]>;
+export type SessionPage = Read<Schemas["SessionPage"]>;
+/** What came of an action. */
+export type ActionOutcome = Read<Schemas["ActionOutcome"]>;
+export type NewRequest = Read<Schemas["NewRequest"]>;
+export type Verdict = Read<Schemas["Verdict"]>;
+
+export interface Message {
+  role: Role;
+  content: Json;
+  metadata?: JsonMap;
+  multipartContent?: JsonMap[];
+  tool_result?: JsonMap;
+}
+
+/** A session with its messages from `first_index` on. */
+export type Session = Pick<Schemas["LoadedSession"], "session_id" | "revision" | "message_count" | "first_index"> & {
+  messages: Message[];
+  metadata: JsonMap;
+};
+
+/** A request and how far it is. */
+export type RequestState = Omit<Read<Schemas["RequestView"]>, "status" | "error"> & {
+  status: "running" | "waiting" | "completed" | "failed" | "cancelled";
+  error?: RequestError | null;
+};
+
+export interface RequestError {
+  type: string;
+  message: string;
+  retryable?: boolean;
+  context_overflow?: boolean;
+}
+
+interface EventHead {
+  seq: number;
+  at: string;
+  session_id?: string;
+  request_id?: string;
+}
+
+type Kind<Type extends string> = Extract<Schemas["Event"], { type: Type }>;
+
+export type EventKind =
+  | Kind<"request_started">
+  | { type: "partial"; message: { role: Role; content: string; metadata?: JsonMap } }
+  | Read<Kind<"tool_call">>
+  | Read<Kind<"tool_partial">>
+  | { type: "tool_result"; call_id: string; message: Message }
+  | Read<Kind<"approval_requested">>
+  | Kind<"approval_resolved">
+  | Read<Kind<"model_fallback">>
+  | Kind<"output_rejected">
+  | Read<Kind<"action_result">>
+  | (Omit<Read<Kind<"final">>, "messages"> & { messages: Message[] })
+  | { type: "request_failed"; error: RequestError }
+  | Kind<"request_cancelled">
+  | Kind<"session_created">
+  | Kind<"session_updated">
+  | Kind<"session_deleted">
+  | Kind<"agent_switched">;
+
+export type Event = EventHead & EventKind;
+
+const ENDINGS = new Set(["final", "request_failed", "request_cancelled"]);
+
+/** Whether an event is the last one of its request. */
+export function endsRequest(event: { type: string }): boolean {
+  return ENDINGS.has(event.type);
+}
+
+export interface Completion {
+  replacement: string;
+  display: string;
+  start: number;
+  meta?: string;
+}
+
+export interface TraceEntry {
+  kind: string;
+  start_us: number;
+  duration_us: number;
+  outcome: string;
+  plugin?: string;
+  plugin_kind?: string;
+  hook?: string;
+  action?: string;
+  lifecycle?: string;
+  operation?: string;
+  detail?: Json;
+  change?: Json;
+}
+
+/** Whether a value is a mapping. */
+export function isMap(value: unknown): value is JsonMap {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

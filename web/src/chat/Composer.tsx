@@ -1,0 +1,155 @@
+//! Where the user writes: grows with its text, takes files, completes, and keeps drafts.
+
+import { ArrowUp, Paperclip, Square } from "lucide-react";
+import { type ClipboardEvent, type KeyboardEvent, useEffect, useId, useLayoutEffect, useRef, useState } from "react";
+import type { Completion } from "../api/types";
+import { isBusy } from "../state/conversation";
+import { useApp, usePage } from "../state/page";
+import { IconButton } from "../ui/IconButton";
+import { AttachmentList } from "./AttachmentList";
+import { CompletionList } from "./CompletionList";
+import { QueuedList } from "./QueuedList";
+import { complete } from "./completion";
+import { keepDraft, keptDraft } from "./drafts";
+import type { Attachments } from "./useAttachments";
+import { useCompletions } from "./useCompletions";
+
+/** A paste this long becomes a file. */
+const LONG_PASTE = 12_000;
+
+export function Composer({ attachments, footer }: { attachments: Attachments; footer: React.ReactNode }) {
+  const page = usePage();
+  const openId = useApp((state) => state.openId);
+  const busy = useApp((state) => state.conversation !== null && isBusy(state.conversation));
+  const [text, setText] = useState(() => keptDraft(openId));
+  const [cursor, setCursor] = useState(0);
+  const [focused, setFocused] = useState(false);
+  const box = useRef<HTMLTextAreaElement>(null);
+  const files = useRef<HTMLInputElement>(null);
+  const listId = useId();
+  const completions = useCompletions(text.slice(0, cursor), focused);
+  const uploading = attachments.list.some((file) => file.phase === "uploading");
+  const ready = attachments.list.filter((file) => file.phase === "ready");
+  const canSend = (text.trim() !== "" || ready.length > 0) && !uploading;
+
+  useEffect(() => {
+    setText(keptDraft(openId));
+    if (matchMedia("(pointer: fine)").matches) box.current?.focus();
+  }, [openId]);
+  useEffect(() => keepDraft(openId, text), [openId, text]);
+  useLayoutEffect(() => {
+    const area = box.current;
+    if (!area) return;
+    area.style.height = "auto";
+    area.style.height = `${Math.min(area.scrollHeight, innerHeight * 0.4)}px`;
+  }, [text]);
+
+  const send = () => {
+    if (!canSend) return;
+    setText("");
+    keepDraft(openId, "");
+    attachments.clear();
+    void page.chat.send(text, ready);
+    box.current?.focus();
+  };
+
+  const take = async (completion: Completion) => {
+    const replacement = await completions.taken(text, completion);
+    const edited = complete(text, cursor, completion.start, replacement);
+    completions.close();
+    setText(edited.text);
+    setCursor(edited.cursor);
+    requestAnimationFrame(() => {
+      box.current?.focus();
+      box.current?.setSelectionRange(edited.cursor, edited.cursor);
+    });
+  };
+
+  const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {
+    if (event.nativeEvent.isComposing) return;
+    const open = completions.list.length > 0;
+    if (open && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
+      event.preventDefault();
+      completions.move(event.key === "ArrowDown" ? 1 : -1);
+    } else if (open && (event.key === "Tab" || (event.key === "Enter" && !event.shiftKey))) {
+      event.preventDefault();
+      const chosen = completions.list[completions.at];
+      if (chosen) void take(chosen);
+    } else if (open && event.key === "Escape") {
+      event.preventDefault();
+      event.stopPropagation();
+      completions.close();
+    } else if (event.key === "Enter" && !event.shiftKey) {
+      event.preventDefault();
+      send();
+    }
+  };
+
+  const onPaste = (event: ClipboardEvent) => {
+    const pasted = [...event.clipboardData.files];
+    const long = event.clipboardData.getData("text/plain");
+    if (pasted.length > 0) attachments.add(pasted);
+    else if (long.length > LONG_PASTE) attachments.add([new File([long], "pasted.txt", { type: "text/plain" })]);
+    else return;
+    event.preventDefault();
+  };
+
+  return (
+    <div className="composer-area">
+      <QueuedList />
+      <div className="composer">
+        {completions.list.length > 0 && <CompletionList id={listId} list={completions.list} at={completions.at} onTake={(completion) => void take(completion)} />}
+        <AttachmentList list={attachments.list} onRemove={attachments.remove} />
+        <textarea
+          ref={box}
+          id="composer"
+          rows={1}
+          value={text}
+          placeholder={busy ? "Write the next message; it waits its turn" : "Ask anything. / for commands, @ for files"}
+          aria-label="Message"
+          aria-autocomplete="list"
+          aria-haspopup="listbox"
+          aria-controls={completions.list.length > 0 ? listId : undefined}
+          aria-activedescendant={completions.list.length > 0 ? `${listId}-${completions.at}` : undefined}
+          onChange={(event) => {
+            setText(event.target.value);
+            setCursor(event.target.selectionStart);
+          }}
+          onSelect={(event) => setCursor(event.currentTarget.selectionStart)}
+          onFocus={() => setFocused(true)}
+          onBlur={() => setFocused(false)}
+          onKeyDown={onKeyDown}
+          onPaste={onPaste}
+        />
+        <div className="composer-row">
+          <IconButton label="Attach files" onClick={() => files.current?.click()}>
+            <Paperclip />
+          </IconButton>
+          <input
+            ref={files}
+            type="file"
+            multiple
+            hidden
+            aria-hidden
+            tabIndex={-1}
+            onChange={(event) => {
+              attachments.add(event.target.files ?? []);
+              event.target.value = "";
+            }}
+          />
+          <div className="composer-footer">{footer}</div>
+          {busy && (
+            <IconButton label="Stop (Esc)" className="stop" onClick={() => void page.chat.stop()}>
+              <Square />
+            </IconButton>
+          )}
+          {(!busy || canSend) && (
+            <IconButton label={busy ? "Send when the answer is done" : "Send (Enter)"} className="send" disabled={!canSend} onClick={send}>
+              <ArrowUp />
+            </IconButton>
+          )}
+        </div>
+      </div>
+    </div>
+  );
+}

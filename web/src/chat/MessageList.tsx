@@ -1,0 +1,117 @@
+//! The conversation: only what is near the view is in the page, and it stays at the end until somebody scrolls away.
+
+import { ArrowDown } from "lucide-react";
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { Virtualizer, type VirtualizerHandle } from "virtua";
+import type { Item } from "../state/items";
+import { ItemView } from "./ItemView";
+
+interface Props {
+  sessionId: string;
+  items: Item[];
+  busy: boolean;
+  /** What stands behind the last item: displays, the sign that somebody is at work. */
+  after: React.ReactNode;
+}
+
+/** So near to the end counts as the end. */
+const NEAR = 48;
+
+export function MessageList({ sessionId, items, busy, after }: Props) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const list = useRef<VirtualizerHandle>(null);
+  const sticks = useRef(true);
+  const lastOffset = useRef(0);
+  const [away, setAway] = useState(false);
+
+  const toEnd = useCallback(() => {
+    const view = scroller.current;
+    if (view) view.scrollTop = view.scrollHeight;
+  }, []);
+
+  useLayoutEffect(() => {
+    sticks.current = true;
+    setAway(false);
+    list.current?.scrollToIndex(items.length - 1, { align: "end" });
+    // Only when another session is shown: where the reader is matters more than what comes.
+  }, [sessionId]);
+
+  // Text that grows, code that gets its colours, cards that open: all of it moves the end.
+  useEffect(() => {
+    const view = scroller.current;
+    const content = view?.firstElementChild;
+    if (!content) return;
+    const observer = new ResizeObserver(() => {
+      if (sticks.current) toEnd();
+    });
+    observer.observe(content);
+    return () => observer.disconnect();
+  }, [toEnd]);
+
+  // What the user sends is looked at, wherever the view was.
+  const lastUser = items.findLast((item) => item.kind === "user");
+  const sentKey = lastUser?.kind === "user" && lastUser.index === null ? lastUser.key : null;
+  useLayoutEffect(() => {
+    if (sentKey === null) return;
+    sticks.current = true;
+    setAway(false);
+    toEnd();
+  }, [sentKey, toEnd]);
+
+  const onScroll = () => {
+    const view = scroller.current;
+    if (!view) return;
+    const distance = view.scrollHeight - view.scrollTop - view.clientHeight;
+    if (distance < NEAR) sticks.current = true;
+    else if (view.scrollTop < lastOffset.current - 1) sticks.current = false;
+    lastOffset.current = view.scrollTop;
+    setAway(!sticks.current && distance > NEAR * 4);
+  };
+
+  return (
+    <div className="messages">
+      <div className="scroller" ref={scroller} onScroll={onScroll} tabIndex={0} role="region" aria-label="Conversation">
+        <div className="column" role="feed" aria-busy={busy} aria-label="Messages">
+          <Virtualizer ref={list} scrollRef={scroller} data={items} itemSize={120} bufferSize={600}>
+            {(item, place) => (
+              <div className="item" data-kind={item.kind} data-next={items[place + 1]?.kind} data-last={place === items.length - 1 || undefined} key={item.key} role="article" aria-posinset={place + 1} aria-setsize={items.length} aria-label={labelOf(item)}>
+                <ItemView item={item} />
+              </div>
+            )}
+          </Virtualizer>
+          <div className="after-items">{after}</div>
+        </div>
+      </div>
+      {away && (
+        <button
+          type="button"
+          className="jump"
+          onClick={() => {
+            sticks.current = true;
+            setAway(false);
+            toEnd();
+          }}
+        >
+          <ArrowDown aria-hidden /> Jump to latest
+        </button>
+      )}
+    </div>
+  );
+}
+
+function labelOf(item: Item): string {
+  switch (item.kind) {
+    case "user":
+      return "You";
+    case "text":
+      return "Assistant";
+    case "tool":
+      return `Tool ${item.name}`;
+    case "system":
+      return "Instructions";
+    case "notice":
+      return "Note";
+    case "failure":
+      return "Error";
+  }
+}

@@ -1,0 +1,138 @@
+//! What the user wrote; it can be edited, which asks again in a branch beside this one.
+
+import { Check, ChevronLeft, ChevronRight, Copy, Pencil } from "lucide-react";
+import { type KeyboardEvent, useState } from "react";
+import { isMap } from "../api/types";
+import { placeAmong } from "../state/branches";
+import { isBusy } from "../state/conversation";
+import { type UserItem, textOf } from "../state/items";
+import { useApp, usePage } from "../state/page";
+import { IconButton } from "../ui/IconButton";
+import { useCopied } from "../ui/useCopied";
+import { MessageMenu } from "./MessageMenu";
+import { Parts } from "./Parts";
+
+export function UserMessage({ item }: { item: UserItem }) {
+  const [editing, setEditing] = useState(false);
+  const [raw, setRaw] = useState(false);
+  const { message, index } = item;
+  const compaction = message.metadata?.compaction;
+  const typed = typeof message.metadata?.command === "string" ? message.metadata.command : null;
+  const text = typed ?? textOf(message.content);
+  if (isMap(compaction)) {
+    return (
+      <details className="fold compaction">
+        <summary>
+          <ChevronRight aria-hidden className="chevron" />
+          Earlier messages were replaced by a summary
+          {typeof compaction.replaced === "number" && ` (${compaction.replaced})`}
+        </summary>
+        <div className="fold-body pre-wrap">{text}</div>
+      </details>
+    );
+  }
+  return (
+    <div className="user-message" data-pending={item.pending || undefined}>
+      {editing && index !== null ? (
+        <EditMessage text={text} index={index} onDone={() => setEditing(false)} />
+      ) : (
+        <>
+          <div className="bubble">
+            {text}
+            <Attached item={item} />
+          </div>
+          {index !== null && (
+            <div className="message-tools">
+              <BranchWalker index={index} />
+              <UserTools text={text} onEdit={() => setEditing(true)} />
+              <MessageMenu index={index} message={message} raw={raw} onRaw={() => setRaw(!raw)} />
+            </div>
+          )}
+          {raw && (
+            <pre className="raw" tabIndex={0}>
+              {JSON.stringify(message, null, 2)}
+            </pre>
+          )}
+        </>
+      )}
+    </div>
+  );
+}
+
+function Attached({ item }: { item: UserItem }) {
+  const listed = item.message.metadata?.attachments;
+  const parts = item.message.multipartContent ?? (Array.isArray(listed) ? listed.filter(isMap) : []);
+  return <Parts parts={parts} />;
+}
+
+function UserTools({ text, onEdit }: { text: string; onEdit: () => void }) {
+  const [copied, copy] = useCopied();
+  const busy = useApp((state) => state.conversation !== null && isBusy(state.conversation));
+  return (
+    <>
+      <IconButton label={copied ? "Copied" : "Copy message"} onClick={() => copy(text)}>
+        {copied ? <Check /> : <Copy />}
+      </IconButton>
+      <IconButton label="Edit and ask again" disabled={busy} onClick={onEdit}>
+        <Pencil />
+      </IconButton>
+    </>
+  );
+}
+
+function EditMessage({ text, index, onDone }: { text: string; index: number; onDone: () => void }) {
+  const page = usePage();
+  const [draft, setDraft] = useState(text);
+  const send = () => {
+    if (draft.trim() === "") return;
+    onDone();
+    void page.chat.branch(index, draft);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === "Escape") {
+      event.stopPropagation();
+      onDone();
+    }
+    if (event.key === "Enter" && !event.shiftKey && !event.nativeEvent.isComposing) {
+      event.preventDefault();
+      send();
+    }
+  };
+  return (
+    <div className="edit-message">
+      <textarea aria-label="Edit message" value={draft} onChange={(event) => setDraft(event.target.value)} onKeyDown={onKeyDown} autoFocus rows={3} />
+      <div className="row-end">
+        <button type="button" className="button" onClick={onDone}>
+          Cancel
+        </button>
+        <button type="button" className="button primary" onClick={send} disabled={draft.trim() === ""}>
+          Ask again
+        </button>
+      </div>
+    </div>
+  );
+}
+
+/** Walks between the branches that part at this message. */
+function BranchWalker({ index }: { index: number }) {
+  const page = usePage();
+  const metadata = useApp((state) => state.conversation?.metadata);
+  const sessionId = useApp((state) => state.openId);
+  const place = metadata && sessionId ? placeAmong(metadata, index, sessionId) : null;
+  if (!place) return null;
+  const { ids, at } = place;
+  const to = (number: number) => page.go(ids[number] ?? null);
+  return (
+    <span className="walker" role="group" aria-label="Branches">
+      <IconButton label="Previous branch" disabled={at === 0} onClick={() => to(at - 1)}>
+        <ChevronLeft />
+      </IconButton>
+      <span>
+        {at + 1}/{ids.length}
+      </span>
+      <IconButton label="Next branch" disabled={at === ids.length - 1} onClick={() => to(at + 1)}>
+        <ChevronRight />
+      </IconButton>
+    </span>
+  );
+}

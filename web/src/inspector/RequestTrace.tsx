@@ -1,0 +1,111 @@
+//! One request of the session: where its time went, and what each plugin changed.
+
+import { Download } from "lucide-react";
+import { useMemo, useState } from "react";
+import type { RequestState } from "../api/types";
+import { usageFacts } from "../chat/TurnFooter";
+import { download } from "../sessions/commands";
+import { useApp, usePage } from "../state/page";
+import { duration, when } from "../ui/format";
+import { type Row, timelineOf } from "./timeline";
+import { useLoaded } from "./useLoaded";
+
+export function RequestTrace() {
+  const page = usePage();
+  const openId = useApp((state) => state.openId);
+  const status = useApp((state) => `${state.conversation?.turn?.requestId ?? ""} ${state.conversation?.turn?.status ?? ""}`);
+  const [chosen, setChosen] = useState<string | null>(null);
+  const { value: requests, problem } = useLoaded(() => (openId ? page.api.requests(openId, 30) : null), [openId, status]);
+  const request = requests?.find((held) => held.request_id === chosen) ?? requests?.[0] ?? null;
+  if (problem) return <p role="alert">{problem}</p>;
+  if (!requests) return <p className="muted">Loading.</p>;
+  if (!request) return <p className="muted">Nothing was asked in this session yet.</p>;
+  return (
+    <>
+      <label className="inspector-choice">
+        <span>Request</span>
+        <select value={request.request_id} onChange={(event) => setChosen(event.target.value)}>
+          {requests.map((held) => (
+            <option key={held.request_id} value={held.request_id}>
+              {when(held.created_at ?? "")} · {held.status}
+            </option>
+          ))}
+        </select>
+      </label>
+      <p className="turn-facts">{[request.status, request.step === 1 ? "1 model call" : `${request.step} model calls`, ...usageFacts(request.usage)].join(" · ")}</p>
+      <Trace key={request.request_id} request={request} />
+    </>
+  );
+}
+
+function Trace({ request }: { request: RequestState }) {
+  const page = usePage();
+  const [all, setAll] = useState(false);
+  const [open, setOpen] = useState<number | null>(null);
+  const { value: trace, problem } = useLoaded(() => page.api.trace(request.request_id), [request.request_id, request.updated_at]);
+  const timeline = useMemo(() => timelineOf(trace ?? [], all), [trace, all]);
+  if (problem) return <p role="alert">{problem}</p>;
+  if (!trace) return <p className="muted">Loading.</p>;
+  return (
+    <>
+      <div className="row-between">
+        <label className="check">
+          <input type="checkbox" checked={all} onChange={(event) => setAll(event.target.checked)} /> Show every hook
+        </label>
+        <button type="button" className="link-button with-icon" onClick={() => download(`trace-${request.request_id}.json`, "application/json", JSON.stringify(trace, null, 2))}>
+          <Download aria-hidden /> Export
+        </button>
+      </div>
+      <ol className="timeline" aria-label={`Timeline of ${duration(timeline.length / 1_000)}`}>
+        {timeline.rows.map((row) => (
+          <TimelineRow key={row.key} row={row} length={timeline.length} open={open === row.key} onToggle={() => setOpen(open === row.key ? null : row.key)} />
+        ))}
+      </ol>
+      <h2>By plugin</h2>
+      <table className="numbers">
+        <thead>
+          <tr>
+            <th scope="col">Plugin</th>
+            <th scope="col">Calls</th>
+            <th scope="col">Time</th>
+            <th scope="col">Changes</th>
+          </tr>
+        </thead>
+        <tbody>
+          {timeline.byPlugin.map((sum) => (
+            <tr key={sum.plugin}>
+              <th scope="row">
+                {sum.plugin}
+                {sum.failures > 0 && <span className="bad"> {sum.failures} failed</span>}
+              </th>
+              <td>{sum.calls}</td>
+              <td>{duration(sum.time / 1_000)}</td>
+              <td>{sum.changes}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </>
+  );
+}
+
+function TimelineRow({ row, length, open, onToggle }: { row: Row; length: number; open: boolean; onToggle: () => void }) {
+  const left = (row.start / length) * 100;
+  const width = Math.max(0.6, (row.duration / length) * 100);
+  return (
+    <li data-group={row.group} data-failed={row.failed || undefined}>
+      <button type="button" aria-expanded={open} onClick={onToggle}>
+        <span className="timeline-label">
+          {row.label} <span className="muted">{row.detail}</span>
+          {row.changed && <span className="changed" role="img" aria-label="changed something" />}
+        </span>
+        <span className="timeline-time">{duration(row.duration / 1_000)}</span>
+        <svg className="timeline-bar" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden>
+          <rect className="track" width="100" height="4" />
+          <rect className="bar" x={Math.min(left, 99.4)} width={width} height="4" />
+        </svg>
+      </button>
+      {open && <pre tabIndex={0}>{JSON.stringify(row.entry, null, 2)}</pre>}
+    </li>
+  );
+}

@@ -1,0 +1,123 @@
+//! The sessions: search, groups by day, and what can be done with each.
+
+import { CircleHelp, Keyboard, Plus, Search, Settings, Upload, X } from "lucide-react";
+import { useMemo, useRef } from "react";
+import { useActionDialog } from "../actions/ActionDialog";
+import { ElementIcon } from "../actions/ElementIcon";
+import { elementsOf } from "../actions/elements";
+import { useApp, usePage } from "../state/page";
+import { useStore } from "../state/store";
+import { IconButton } from "../ui/IconButton";
+import { Menu, MenuItem, MenuSeparator } from "../ui/Menu";
+import { openOverlay } from "../ui/overlay";
+import { shortcutText } from "../ui/shortcuts";
+import { SessionRow } from "./SessionRow";
+import { grouped } from "./list";
+
+export function Sidebar() {
+  const page = usePage();
+  const list = useApp((state) => state.list);
+  const all = useApp((state) => state.elements);
+  const pinned = useStore(page.sessions.pinned, (held) => held);
+  const start = useActionDialog();
+  const elements = useMemo(() => elementsOf(all, "session_list_action"), [all]);
+  const groups = useMemo(() => grouped(list.sessions, new Set(pinned), new Date()), [list.sessions, pinned]);
+  const file = useRef<HTMLInputElement>(null);
+  return (
+    <nav className="sidebar" aria-label="Sessions">
+      <div className="sidebar-head">
+        <span className="brand">Orlop</span>
+        <Menu
+          label="Page"
+          trigger={
+            <IconButton label="Page menu">
+              <Settings />
+            </IconButton>
+          }
+        >
+          {elements.map((element) => (
+            <MenuItem key={`${element.plugin}/${element.id}`} icon={<ElementIcon name={element.icon} />} onSelect={() => start(element)}>
+              {element.label}
+            </MenuItem>
+          ))}
+          {elements.length > 0 && <MenuSeparator />}
+          <MenuItem icon={<Upload />} onSelect={() => file.current?.click()}>
+            Import a session
+          </MenuItem>
+          <MenuItem icon={<Settings />} hint={shortcutText("settings")} onSelect={() => openOverlay("settings")}>
+            Settings
+          </MenuItem>
+          <MenuItem icon={<Keyboard />} hint={shortcutText("shortcuts")} onSelect={() => openOverlay("shortcuts")}>
+            Keys
+          </MenuItem>
+        </Menu>
+        <input
+          ref={file}
+          type="file"
+          accept="application/json,.json"
+          hidden
+          aria-hidden
+          tabIndex={-1}
+          onChange={(event) => {
+            const chosen = event.target.files?.[0];
+            if (chosen) void page.sessions.importFile(chosen);
+            event.target.value = "";
+          }}
+        />
+      </div>
+      <button type="button" className="button new-session" onClick={() => page.go(null)}>
+        <Plus aria-hidden /> New session
+      </button>
+      <div className="search">
+        <Search aria-hidden />
+        <input type="search" aria-label="Search sessions" placeholder="Search" value={list.search} onChange={(event) => page.sessions.search(event.target.value)} />
+        {list.search !== "" && (
+          <IconButton label="Clear search" onClick={() => page.sessions.search("")}>
+            <X />
+          </IconButton>
+        )}
+      </div>
+      <div className="session-list">
+        {groups.map((group) => (
+          <section key={group.label} aria-label={group.label}>
+            <h2>{group.label}</h2>
+            <ul>
+              {group.sessions.map((summary) => (
+                <SessionRow key={summary.session_id} summary={summary} pinned={pinned.includes(summary.session_id)} />
+              ))}
+            </ul>
+          </section>
+        ))}
+        {list.phase === "ready" && list.sessions.length === 0 && (
+          <p className="sidebar-empty">
+            <CircleHelp aria-hidden />
+            {list.search ? "No session has these words." : "Sessions you have stand here."}
+          </p>
+        )}
+        {list.phase === "failed" && (
+          <p className="sidebar-empty" role="alert">
+            {list.problem}{" "}
+            <button type="button" className="link-button" onClick={() => void page.sessions.refresh()}>
+              Try again
+            </button>
+          </p>
+        )}
+        {list.next && (
+          <button type="button" className="link-button more" onClick={() => void page.sessions.more()}>
+            Show more
+          </button>
+        )}
+      </div>
+      <LinkState />
+    </nav>
+  );
+}
+
+function LinkState() {
+  const link = useApp((state) => state.link);
+  return (
+    <p className="link-state" data-link={link} role="status">
+      {link === "waiting" ? "Not connected. Trying again." : ""}
+    </p>
+  );
+}

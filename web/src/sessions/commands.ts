@@ -1,0 +1,153 @@
+//! What a person does with sessions in the list: search, name, pin, delete, fork, take out and in.
+
+import { asProblem } from "../api/problem";
+import { type JsonMap, type Summary, isMap } from "../api/types";
+import { remembered } from "../ui/remembered";
+import type { Page } from "../state/page";
+import { removed } from "./list";
+
+/** How long a deleted session can be brought back. */
+const UNDO_MS = 7_000;
+
+export class SessionCommands {
+  readonly pinned = remembered<string[]>("orlop.pinned", []);
+  private asked: AbortController | null = null;
+  private soon: ReturnType<typeof setTimeout> | undefined;
+  /** Sessions that are gone from the list and not from the server yet. */
+  private readonly leaving = new Map<string, () => void>();
+
+  constructor(private readonly page: Page) {
+    addEventListener("pagehide", () => {
+      for (const finish of this.leaving.values()) finish();
+    });
+  }
+
+  /** Reads the first page of the list. */
+  async refresh(): Promise<void> {
+    this.asked?.abort();
+    const asked = new AbortController();
+    this.asked = asked;
+    const { search } = this.page.store.get().list;
+    try {
+      const page = search === "" ? await this.page.api.sessions("", null, asked.signal) : { sessions: await this.found(search, asked.signal), next: null };
+      if (asked.signal.aborted) return;
+      const sessions = page.sessions.filter((summary) => !this.leaving.has(summary.session_id));
+      this.patch({ sessions, next: page.next, phase: "ready", problem: null });
+    } catch (error) {
+      if (!asked.signal.aborted) this.patch({ phase: "failed", problem: asProblem(error).message });
+    }
+  }
+
+  /** Sessions whose title has the text, then those whose messages have its words. */
+  async found(text: string, signal: AbortSignal): Promise<Summary[]> {
+    const [titled, worded] = await Promise.all([this.page.api.sessions(text, null, signal), this.page.api.search(text, signal)]);
+    const ids = new Set(titled.sessions.map((summary) => summary.session_id));
+    return [...titled.sessions, ...worded.filter((summary) => !ids.has(summary.session_id))];
+  }
+
+  /** Reads the list again, once for many events. */
+  refreshSoon(): void {
+    clearTimeout(this.soon);
+    this.soon = setTimeout(() => void this.refresh(), 150);
+  }
+
+  async more(): Promise<void> {
+    const { list } = this.page.store.get();
+    if (!list.next) return;
+    const page = await this.page.attempt(() => this.page.api.sessions(list.search, list.next));
+    if (!page) return;
+    const held = new Set(list.sessions.map((summary) => summary.session_id));
+    const added = page.sessions.filter((summary) => !held.has(summary.session_id) && !this.leaving.has(summary.session_id));
+    this.patch({ sessions: [...list.sessions, ...added], next: page.next });
+  }
+
+  search(text: string): void {
+    this.patch({ search: text });
+    this.refreshSoon();
+  }
+
+  private patch(change: Partial<ReturnType<Page["store"]["get"]>["list"]>): void {
+    this.page.store.patch({ list: { ...this.page.store.get().list, ...change } });
+  }
+
+  async rename(id: string, title: string): Promise<void> {
+    const { sessions } = this.page.store.get().list;
+    this.patch({ sessions: sessions.map((summary) => (summary.session_id === id ? { ...summary, title } : summary)) });
+    await this.page.attempt(() => this.page.api.patchSession(id, { title }));
+    await this.refresh();
+  }
+
+  togglePin(id: string): void {
+    const pinned = this.pinned.get();
+    this.pinned.set(pinned.includes(id) ? pinned.filter((held) => held !== id) : [...pinned, id]);
+  }
+
+  /** Takes a session away; for a while it can be brought back. */
+  remove(id: string): void {
+    const { list, openId } = this.page.store.get();
+    this.patch({ sessions: removed(list.sessions, id) });
+    if (openId === id) this.page.go(null);
+    const finish = () => {
+      clearTimeout(timer);
+      if (!this.leaving.delete(id)) return;
+      this.page.closeToast(toast);
+      void this.page.attempt(() => this.page.api.deleteSession(id)).then(() => this.refresh());
+    };
+    const timer = setTimeout(finish, UNDO_MS);
+    this.leaving.set(id, finish);
+    const bringBack = () => {
+      clearTimeout(timer);
+      this.leaving.delete(id);
+      void this.refresh();
+      if (openId === id) this.page.go(id);
+    };
+    const toast = this.page.toast("Session deleted.", "info", { label: "Undo", run: bringBack }, UNDO_MS);
+  }
+
+  async fork(id: string, upto: number | null = null): Promise<void> {
+    const fork = await this.page.attempt(() => this.page.api.fork(id, upto));
+    if (!fork) return;
+    await this.refresh();
+    this.page.go(fork.session_id);
+  }
+
+  async exportJson(id: string): Promise<void> {
+    const session = await this.page.attempt(() => this.page.api.exportSession(id));
+    if (session) download(`${id}.json`, "application/json", JSON.stringify(session, null, 2));
+  }
+
+  async exportMarkdown(id: string, title: string): Promise<void> {
+    const session = await this.page.attempt(() => this.page.api.session(id, null));
+    if (!session) return;
+    const { markdownOf } = await import("./markdown");
+    download(`${id}.md`, "text/markdown", markdownOf(title, session.messages));
+  }
+
+  async importFile(file: File): Promise<void> {
+    let session: unknown;
+    try {
+      session = JSON.parse(await file.text());
+    } catch {
+      this.page.toast(`"${file.name}" is no JSON. Choose a file that was exported here.`, "error");
+      return;
+    }
+    if (!isMap(session)) {
+      this.page.toast(`"${file.name}" holds no session. Choose a file that was exported here.`, "error");
+      return;
+    }
+    const made = await this.page.attempt(() => this.page.api.importSession(session as JsonMap));
+    if (!made) return;
+    await this.refresh();
+    this.page.go(made.session_id);
+  }
+}
+
+/** Hands a file to the user. */
+export function download(name: string, type: string, text: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type }));
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = name.replace(/[^\w.-]+/g, "-");
+  link.click();
+  URL.revokeObjectURL(url);
+}

@@ -1,0 +1,92 @@
+//! Everything the page knows, as one value.
+
+import type { Agent, JsonMap, Summary } from "../api/types";
+import { type Displays, NO_DISPLAYS } from "../actions/surface";
+import type { Conversation } from "./conversation";
+import { Store } from "./store";
+
+export interface Toast {
+  id: number;
+  tone: "info" | "success" | "error";
+  text: string;
+  action?: { label: string; run: () => void };
+}
+
+export interface SessionList {
+  sessions: Summary[];
+  next: string | null;
+  search: string;
+  phase: "loading" | "ready" | "failed";
+  problem: string | null;
+}
+
+/** Something the user wrote while the agent was at work. */
+export interface Queued {
+  id: string;
+  text: string;
+  attachments: Attachment[];
+}
+
+export interface Attachment {
+  id: string;
+  name: string;
+  size: number;
+  mediaType: string;
+  phase: "uploading" | "ready" | "failed";
+  problem: string | null;
+  assetId: string | null;
+  /** Of a picture, for its preview. */
+  preview: string | null;
+}
+
+export type Panel = "inspector" | null;
+
+export interface AppState {
+  /** Whether the server lets us in. */
+  access: "asking" | "granted" | "token-needed";
+  accessProblem: string | null;
+  link: "connecting" | "open" | "waiting";
+  agents: Agent[];
+  list: SessionList;
+  /** The session in view; `null` for one that does not exist yet. */
+  openId: string | null;
+  /** The agent for the next new session. */
+  newAgent: string | null;
+  conversation: Conversation | null;
+  /** Sessions that somebody is waiting for an answer in, with the request. */
+  running: Record<string, string>;
+  /** Sessions that ended while nobody looked, or wait for a decision. */
+  attention: Record<string, "done" | "asking" | "failed">;
+  /** What plugins contribute for the session in view. */
+  elements: JsonMap[];
+  displays: Displays;
+  queue: Queued[];
+  toasts: Toast[];
+  panel: Panel;
+}
+
+export function initialState(): AppState {
+  return {
+    access: "asking",
+    accessProblem: null,
+    link: "connecting",
+    agents: [],
+    list: { sessions: [], next: null, search: "", phase: "loading", problem: null },
+    openId: null,
+    newAgent: null,
+    conversation: null,
+    running: {},
+    attention: {},
+    elements: [],
+    displays: NO_DISPLAYS,
+    queue: [],
+    toasts: [],
+    panel: null,
+  };
+}
+
+export type AppStore = Store<AppState>;
+
+export function newStore(): AppStore {
+  return new Store(initialState());
+}

@@ -1,0 +1,114 @@
+import { expect, test } from "vitest";
+import type { Event, EventKind, Message, Session } from "../api/types";
+import { type Conversation, isBusy, itemsShown, joining, loaded, newConversation, sending, told, toldAll } from "./conversation";
+import { withResults } from "./transcript";
+
+let seq = 0;
+function event(kind: EventKind): Event {
+  seq += 1;
+  return { seq, at: "2026-01-01T00:00:00Z", session_id: "s", request_id: "r", ...kind };
+}
+
+const user = (content: string): Message => ({ role: "user", content, metadata: {} });
+const assistant = (content: string, metadata = {}): Message => ({ role: "assistant", content, metadata });
+const calls = (...ids: string[]) => ({ tool_calls: ids.map((id) => ({ id, name: "shell", arguments: { command: id } })) });
+const tool = (id: string, content: string): Message => ({ role: "tool", content, metadata: { tool_call_id: id, tool_name: "shell" } });
+const started = (message_index: number) => event({ type: "request_started", agent_id: "a", message_index });
+const said = (content: string) => event({ type: "partial", message: { role: "assistant", content } });
+const called = (call_id: string) => event({ type: "tool_call", call_id, name: "shell", call: { id: call_id, name: "shell" } });
+const final = (...messages: Message[]) => event({ type: "final", messages, session: { revision: 1, message_count: 9 } });
+
+function stored(...messages: Message[]): Session {
+  return { session_id: "s", revision: 1, message_count: messages.length, first_index: 0, messages, metadata: {} };
+}
+
+function opened(...messages: Message[]): Conversation {
+  return loaded(newConversation("s"), stored(...messages));
+}
+
+function shown(conversation: Conversation): string[] {
+  return itemsShown(conversation).map((item) => {
+    switch (item.kind) {
+      case "user":
+        return `user${item.pending ? "…" : ""} ${String(item.message.content)}`;
+      case "text":
+        return `text${item.live ? "*" : ""} ${item.text}`;
+      case "tool":
+        return `tool ${item.callId} ${item.status} ${item.result ?? item.output}`;
+      case "failure":
+        return `failure ${item.error.message}`;
+      default:
+        return `${item.kind} ${"text" in item ? item.text : ""}`;
+    }
+  });
+}
+
+test("calls are shown with their results", () => {
+  const conversation = opened(user("u"), assistant("Look.", calls("a", "b")), tool("b", "B"), tool("a", "A"), assistant("Done."));
+  expect(shown(conversation)).toEqual(["user u", "text Look.", "tool a done A", "tool b done B", "text Done."]);
+});
+
+test("a message is shown at once, streams, and ends as it is stored", () => {
+  let conversation = sending(opened(user("u"), assistant("a")), "r", user("next"));
+  expect(shown(conversation).slice(2)).toEqual(["user… next"]);
+  expect(isBusy(conversation)).toBe(true);
+  conversation = toldAll(conversation, [started(2), said("An"), said("swer")]);
+  expect(shown(conversation).slice(2)).toEqual(["user next", "text* Answer"]);
+  conversation = told(conversation, final(assistant("Answer.")));
+  expect(shown(conversation)).toEqual(["user u", "text a", "user next", "text Answer."]);
+  expect(isBusy(conversation)).toBe(false);
+});
+
+test("a page that is loaded in the middle of an answer shows all of it", () => {
+  let conversation = joining(opened(user("u"), assistant("First.", calls("a")), tool("a", "A")), "r", 0);
+  // Fragments of stored messages may be told again or not; neither is seen twice.
+  conversation = toldAll(conversation, [started(0), said("First."), called("a"), said("Sec"), said("ond")]);
+  expect(shown(conversation)).toEqual(["user u", "text First.", "tool a done A", "text* Second"]);
+  conversation = told(conversation, final(assistant("First.", calls("a")), tool("a", "A"), assistant("Second.")));
+  expect(shown(conversation)).toEqual(["user u", "text First.", "tool a done A", "text Second."]);
+});
+
+test("loading the session again while it is being answered shows nothing twice", () => {
+  let conversation = sending(opened(), "r", user("u"));
+  conversation = toldAll(conversation, [started(0), said("First."), called("a"), said("Sec")]);
+  const before = shown(conversation);
+  conversation = loaded(conversation, stored(user("u"), assistant("First.", calls("a"))));
+  expect(shown(conversation)).toEqual(before);
+  expect(before).toEqual(["user u", "text First.", "tool a running ", "text* Sec"]);
+});
+
+test("a failure is told after what is stored", () => {
+  let conversation = sending(opened(), "r", user("u"));
+  conversation = toldAll(conversation, [started(0), event({ type: "request_failed", error: { type: "provider", message: "down" } })]);
+  expect(shown(conversation)).toEqual(["user u", "failure down"]);
+  conversation = loaded(conversation, stored(user("u"), assistant("half")));
+  expect(shown(conversation)).toEqual(["user u", "text half", "failure down"]);
+});
+
+test("events of other requests change nothing", () => {
+  const conversation = sending(opened(), "r", user("u"));
+  expect(told(conversation, { ...said("x"), request_id: "other" })).toBe(conversation);
+});
+
+test("messages that stay the same keep their items", () => {
+  const messages = () => [user("u"), assistant("a", calls("c")), tool("c", "C")];
+  const first = opened(...messages());
+  const second = loaded(first, stored(...messages(), user("more")));
+  expect(itemsShown(second).slice(0, 3).every((item, place) => item === itemsShown(first)[place])).toBe(true);
+});
+
+test("the end of a long session is shown first, and what comes before it later", () => {
+  const all = [user("a"), assistant("b"), user("c"), assistant("d")];
+  const end = loaded(newConversation("s"), { ...stored(...all.slice(2)), first_index: 2 });
+  expect(shown(end)).toEqual(["user c", "text d"]);
+  expect(itemsShown(end)[0]).toMatchObject({ index: 2 });
+  const whole = loaded(end, stored(...all));
+  expect(shown(whole)).toEqual(["user a", "text b", "user c", "text d"]);
+  expect(itemsShown(whole)[2]).toBe(itemsShown(end)[0]);
+});
+
+test("a message is removed with the results of its calls", () => {
+  const messages = [user("u"), assistant("", calls("a", "b")), tool("a", "A"), tool("b", "B"), assistant("", calls("c")), tool("c", "C")];
+  expect(withResults(messages, 1)).toEqual([1, 2, 3]);
+  expect(withResults(messages, 0)).toEqual([0]);
+});

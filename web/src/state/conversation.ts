@@ -1,0 +1,128 @@
+//! An open session: its stored messages, the request that runs on it, and both as one list of items.
+
+import type { Event, JsonMap, Message, Session } from "../api/types";
+import type { Item, UserItem } from "./items";
+import { NOT_LOADED, itemsOf } from "./transcript";
+import { type Turn, applyEvent, isOver, newTurn } from "./turn";
+
+export interface Conversation {
+  sessionId: string;
+  phase: "loading" | "ready" | "missing" | "failed";
+  problem: string | null;
+  messages: Message[];
+  metadata: JsonMap;
+  /** The request that runs, or the last one if it did not end well. */
+  turn: Turn | null;
+  /** What was sent and is not part of the stored messages yet. */
+  sent: Message | null;
+}
+
+export function newConversation(sessionId: string): Conversation {
+  return { sessionId, phase: "loading", problem: null, messages: [], metadata: {}, turn: null, sent: null };
+}
+
+/** With the session as it is stored now. What runs goes on. */
+export function loaded(held: Conversation, session: Session): Conversation {
+  const messages = keepSame(held.messages, [...Array<Message>(session.first_index).fill(NOT_LOADED), ...session.messages]);
+  const { turn } = held;
+  const known = turn?.messageIndex !== null && turn?.messageIndex !== undefined && turn.messageIndex < messages.length;
+  return { ...held, phase: "ready", problem: null, messages, metadata: session.metadata, sent: known ? null : held.sent };
+}
+
+/** Messages that say the same keep their identity, so that they are not drawn again. */
+function keepSame(held: Message[], now: Message[]): Message[] {
+  return now.map((message, index) => {
+    const before = held[index];
+    if (message === NOT_LOADED) return before ?? message;
+    return before && before.role === message.role && JSON.stringify(before) === JSON.stringify(message) ? before : message;
+  });
+}
+
+/** A request of this page, before the server has said anything. */
+export function sending(held: Conversation, requestId: string, message: Message): Conversation {
+  return { ...held, sent: message, turn: newTurn(requestId, { sessionId: held.sessionId }) };
+}
+
+/** A request that somebody else began, or that ran before the page was loaded. */
+export function joining(held: Conversation, requestId: string, messageIndex: number | null): Conversation {
+  if (held.turn?.requestId === requestId) return held;
+  return { ...held, turn: newTurn(requestId, { sessionId: held.sessionId, messageIndex, status: "running" }) };
+}
+
+/** After an event of the running request. */
+export function told(held: Conversation, event: Event): Conversation {
+  if (!held.turn || event.request_id !== held.turn.requestId) return held;
+  const turn = applyEvent(held.turn, event, storedCalls(held));
+  if (turn === held.turn) return held;
+  if (turn.status !== "done" || !turn.messages) return { ...held, turn };
+  const before = messagesBefore({ ...held, turn });
+  const messages = [...before, ...turn.messages];
+  return { ...held, turn, messages, sent: null };
+}
+
+/** After several events, at the cost of one change of the view. */
+export function toldAll(held: Conversation, events: readonly Event[]): Conversation {
+  return events.reduce(told, held);
+}
+
+/** The messages up to the user's of the running request, which is put in if it is not stored yet. */
+function messagesBefore({ messages, turn, sent }: Conversation): Message[] {
+  const place = turn?.messageIndex;
+  if (place === null || place === undefined) return sent ? [...messages, sent] : messages;
+  const before = messages.slice(0, place + 1);
+  return before.length <= place && sent ? [...before, sent] : before;
+}
+
+function storedCalls({ messages, turn }: Conversation): Set<string> {
+  const from = turn?.messageIndex ?? messages.length;
+  const calls = itemsOf(messages, from + 1).flatMap((item) => (item.kind === "tool" ? [item.callId] : []));
+  return new Set(calls);
+}
+
+export function isBusy(held: Conversation): boolean {
+  return held.turn !== null && !isOver(held.turn);
+}
+
+/** Everything to show, in order. */
+export function itemsShown(held: Conversation): Item[] {
+  const { messages, turn, sent } = held;
+  const stored = itemsOf(messages);
+  if (!turn) return stored;
+  if (turn.status === "done") return withSeen(stored, turn).items;
+  const items = isOver(turn) ? withSeen(stored, turn).items : merged(stored, turn);
+  if (sent && (turn.messageIndex === null || turn.messageIndex >= messages.length)) {
+    const place = isOver(turn) ? items.length : stored.length;
+    const user: UserItem = { kind: "user", key: `m${messages.length}`, index: null, message: sent, pending: turn.status === "sending" };
+    items.splice(place, 0, user);
+  }
+  if (turn.status === "failed" && turn.error) items.push({ kind: "failure", key: `${turn.requestId}-failed`, error: turn.error });
+  if (turn.status === "cancelled") {
+    items.push({ kind: "notice", key: `${turn.requestId}-cancelled`, tone: "info", text: "Stopped." });
+  }
+  return items;
+}
+
+/** Stored items, with what the events of the request told of their calls and nobody stores: times, output, agents inside. */
+function withSeen(stored: Item[], turn: Turn): { items: Item[]; seen: Set<string> } {
+  const live = new Map(turn.items.flatMap((item) => (item.kind === "tool" ? [[item.callId, item] as const] : [])));
+  const seen = new Set<string>();
+  if (live.size === 0) return { items: [...stored], seen };
+  const items = stored.map((item) => {
+    const told = item.kind === "tool" ? live.get(item.callId) : undefined;
+    if (item.kind !== "tool" || !told) return item;
+    seen.add(item.callId);
+    const { children, output, began, ended, decision } = told;
+    return item.result === null ? { ...told, key: item.key, arguments: item.arguments } : { ...item, children, output, began, ended, decision };
+  });
+  return { items, seen };
+}
+
+/** What is stored of a running request, and what its events tell beyond it. */
+function merged(stored: Item[], turn: Turn): Item[] {
+  const { items, seen } = withSeen(stored, turn);
+  // What was told before a call that is stored is stored, too.
+  const isSeen = (item: Item) => item.kind === "tool" && seen.has(item.callId);
+  const rest = turn.items.slice(turn.items.findLastIndex(isSeen) + 1);
+  const unseen = turn.items.filter((item) => item.kind === "tool" && !seen.has(item.callId) && !rest.includes(item));
+  return [...items, ...unseen, ...rest];
+}

@@ -1,0 +1,117 @@
+//! The page as a program: one store, and what can be done with it. Components call these and hold no rules.
+
+import { createContext, useContext } from "react";
+import { Client } from "../api/client";
+import { asProblem } from "../api/problem";
+import { Api } from "../api/routes";
+import { type AppState, type AppStore, type Toast, newStore } from "./app";
+import { ActionRunner } from "../actions/run";
+import { SessionCommands } from "../sessions/commands";
+import { Chat } from "./chat";
+import { Live } from "./live";
+import { useStore } from "./store";
+
+export class Page {
+  readonly store: AppStore = newStore();
+  readonly api: Api;
+  readonly chat: Chat;
+  readonly sessions: SessionCommands;
+  readonly actions: ActionRunner;
+  private readonly live: Live;
+  private lastToast = 0;
+
+  constructor(client: Client) {
+    this.api = new Api(client);
+    this.chat = new Chat(this);
+    this.sessions = new SessionCommands(this);
+    this.actions = new ActionRunner(this);
+    this.live = new Live(this);
+  }
+
+  /** Asks the server who it is; without access, the page asks for a token. */
+  async start(): Promise<void> {
+    try {
+      const agents = await this.api.agents();
+      this.store.patch({ access: "granted", accessProblem: null, agents });
+    } catch (error) {
+      const problem = asProblem(error);
+      if (problem.unauthorized) {
+        const tried = this.api.client.hasToken;
+        this.store.patch({ access: "token-needed", accessProblem: tried ? "The server does not know this token." : null });
+      } else {
+        this.store.patch({ accessProblem: problem.message });
+        setTimeout(() => void this.start(), 2_000);
+      }
+      return;
+    }
+    this.live.start();
+    await this.sessions.refresh();
+    this.followAddress();
+    addEventListener("hashchange", () => this.followAddress());
+  }
+
+  async useToken(token: string): Promise<void> {
+    this.api.client.setToken(token.trim() || null);
+    await this.start();
+  }
+
+  /** Shows what the address names. */
+  followAddress(): void {
+    const session = /^#\/s\/(.+)$/.exec(location.hash)?.[1];
+    const id = session ? decodeURIComponent(session) : null;
+    if (id !== this.store.get().openId || !this.store.get().conversation) void this.chat.open(id);
+  }
+
+  /** Goes to a session; `null` is a new one. */
+  go(id: string | null): void {
+    const hash = id === null ? "#/" : `#/s/${encodeURIComponent(id)}`;
+    if (location.hash === hash || (id === null && location.hash === "")) this.followAddress();
+    else location.hash = hash;
+  }
+
+  toast(text: string, tone: Toast["tone"] = "info", action?: Toast["action"], forMs = 6_000): number {
+    this.lastToast += 1;
+    const id = this.lastToast;
+    this.store.patch({ toasts: [...this.store.get().toasts.slice(-3), { id, tone, text, action }] });
+    setTimeout(() => this.closeToast(id), forMs);
+    return id;
+  }
+
+  closeToast(id: number): void {
+    const { toasts } = this.store.get();
+    if (toasts.some((toast) => toast.id === id)) this.store.patch({ toasts: toasts.filter((toast) => toast.id !== id) });
+  }
+
+  /** Runs something that may fail, and tells how. */
+  async attempt<T>(work: () => Promise<T>): Promise<T | null> {
+    try {
+      return await work();
+    } catch (error) {
+      const problem = asProblem(error);
+      if (problem.unauthorized) this.store.patch({ access: "token-needed", accessProblem: "The server does not know this token any more." });
+      else if (problem.errorType !== "cancelled") this.toast(problem.message, "error");
+      return null;
+    }
+  }
+
+  /** The agent of the session in view, or of the next one. */
+  agentId(): string | null {
+    const { conversation, newAgent, agents, openId } = this.store.get();
+    const own = conversation?.metadata.agent_id;
+    if (openId && typeof own === "string") return own;
+    return newAgent ?? agents.find((agent) => agent.default)?.agent_id ?? agents[0]?.agent_id ?? null;
+  }
+}
+
+export const PageContext = createContext<Page | null>(null);
+
+export function usePage(): Page {
+  const page = useContext(PageContext);
+  if (!page) throw new Error("components stand inside of a PageContext");
+  return page;
+}
+
+/** A part of what the page knows; `select` must not make a new object each time. */
+export function useApp<S>(select: (state: AppState) => S): S {
+  return useStore(usePage().store, select);
+}

@@ -1,0 +1,89 @@
+//! Markdown from models and plugins. Raw HTML is not rendered, links lead to the web, pictures are not fetched.
+
+import { Suspense, lazy, memo } from "react";
+import ReactMarkdown, { type Components, type Options } from "react-markdown";
+import rehypeSanitize from "rehype-sanitize";
+import remarkGfm from "remark-gfm";
+import { webUrl } from "../actions/safe";
+import { blocksOf } from "./blocks";
+import { CodeBlock } from "./CodeBlock";
+
+const MathBlock = lazy(() => import("./MathBlock"));
+
+const components: Components = {
+  a({ href, children }) {
+    const url = href ? linkUrl(href) : null;
+    if (!url) return <>{children}</>;
+    return (
+      <a href={url} target="_blank" rel="noopener noreferrer nofollow">
+        {children}
+      </a>
+    );
+  },
+  // A picture from elsewhere would tell its server who reads; it is a link until somebody opens it.
+  img({ src, alt }) {
+    const url = typeof src === "string" ? webUrl(src) : null;
+    const label = alt?.trim() || "picture";
+    if (!url) return <span className="missing-picture">[{label}]</span>;
+    return (
+      <a href={url} target="_blank" rel="noopener noreferrer nofollow" className="picture-link">
+        {label}
+      </a>
+    );
+  },
+  pre({ children }) {
+    return <>{children}</>;
+  },
+  code({ className, children, node }) {
+    const text = String(children ?? "");
+    const language = /language-(\S+)/.exec(className ?? "")?.[1] ?? null;
+    const isBlock = language !== null || (node?.position && node.position.end.line > node.position.start.line) || text.endsWith("\n");
+    return isBlock ? <CodeBlock code={text.replace(/\n$/, "")} language={language} /> : <code>{children}</code>;
+  },
+  table({ children }) {
+    return (
+      <div className="table-scroll" tabIndex={0} role="group" aria-label="Table">
+        <table>{children}</table>
+      </div>
+    );
+  },
+  input({ checked }) {
+    return <input type="checkbox" checked={checked === true} readOnly disabled aria-label={checked ? "done" : "open"} />;
+  },
+};
+
+function linkUrl(href: string): string | null {
+  return /^mailto:[^\s]+@[^\s]+$/.test(href) ? href : webUrl(href);
+}
+
+const options: Options = {
+  remarkPlugins: [remarkGfm],
+  rehypePlugins: [rehypeSanitize],
+  components,
+  urlTransform: (url) => url,
+};
+
+const Block = memo(function Block({ text }: { text: string }) {
+  const plain = <ReactMarkdown {...options}>{text}</ReactMarkdown>;
+  if (!hasMath(text)) return plain;
+  return (
+    <Suspense fallback={plain}>
+      <MathBlock text={text} options={options} />
+    </Suspense>
+  );
+});
+
+/** Dollars around something that is no amount of money, or the brackets of LaTeX. */
+export function hasMath(text: string): boolean {
+  return /\$\$[\s\S]+\$\$|\\\(.+\\\)|\\\[[\s\S]+\\\]|(^|[^\\$\w])\$[^\s$](?:[^$\n]*[^\s$\\])?\$(?![\w$])/.test(text);
+}
+
+export const Markdown = memo(function Markdown({ text }: { text: string }) {
+  return (
+    <div className="prose">
+      {blocksOf(text).map((block, place) => (
+        <Block key={place} text={block} />
+      ))}
+    </div>
+  );
+});

@@ -1,0 +1,24 @@
+//! Markdown with formulas, as MathML that browsers draw themselves. Loaded with the first formula.
+
+import { useMemo } from "react";
+import ReactMarkdown, { type Options } from "react-markdown";
+import rehypeKatex from "rehype-katex";
+import remarkMath from "remark-math";
+
+export default function MathBlock({ text, options }: { text: string; options: Options }) {
+  const withMath = useMemo<Options>(
+    () => ({
+      ...options,
+      remarkPlugins: [...(options.remarkPlugins ?? []), remarkMath],
+      // After sanitising: what it makes is known, and is not written by the model.
+      rehypePlugins: [...(options.rehypePlugins ?? []), [rehypeKatex, { output: "mathml", throwOnError: false, strict: "ignore", trust: false }]],
+    }),
+    [options],
+  );
+  return <ReactMarkdown {...withMath}>{dollars(text)}</ReactMarkdown>;
+}
+
+/** LaTeX's own brackets in the form that is understood. */
+function dollars(text: string): string {
+  return text.replace(/\\\[([\s\S]+?)\\\]/g, (_, inner: string) => `$$\n${inner.trim()}\n$$`).replace(/\\\((.+?)\\\)/g, (_, inner: string) => `$${inner}$`);
+}

@@ -1,0 +1,146 @@
+//! Everything by name: commands, buttons of plugins, sessions.
+
+import { useEffect, useId, useMemo, useRef, useState } from "react";
+import { useActionDialog } from "../actions/ActionDialog";
+import { elementsOf } from "../actions/elements";
+import type { Summary } from "../api/types";
+import { titleOf } from "../sessions/list";
+import { useApp, usePage } from "../state/page";
+import { Modal } from "./Modal";
+import { openOverlay } from "./overlay";
+import { type ShortcutId, shortcutText } from "./shortcuts";
+import { setSidebar, sidebarShown } from "./sidebar";
+import { theme } from "./theme";
+
+interface Entry {
+  key: string;
+  label: string;
+  about: string;
+  hint?: string;
+  run: () => void;
+}
+
+export default function Palette({ onClose }: { onClose: () => void }) {
+  const [text, setText] = useState("");
+  const [at, setAt] = useState(0);
+  const listId = useId();
+  const chosen = useRef<HTMLLIElement>(null);
+  const commands = useCommands();
+  const sessions = useFoundSessions(text);
+  const entries = useMemo(() => {
+    const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+    const fits = (entry: Entry) => words.every((word) => `${entry.label} ${entry.about}`.toLowerCase().includes(word));
+    return [...commands.filter(fits), ...sessions];
+  }, [text, commands, sessions]);
+  useEffect(() => setAt(0), [text]);
+  useEffect(() => chosen.current?.scrollIntoView({ block: "nearest" }), [at]);
+  const run = (entry: Entry | undefined) => {
+    if (!entry) return;
+    onClose();
+    // The dialog gives the focus back first; what runs may want it.
+    setTimeout(entry.run, 0);
+  };
+  return (
+    <Modal title="Search sessions and commands" onClose={onClose}>
+      <input
+        type="text"
+        className="palette-input"
+        role="combobox"
+        aria-label="Search sessions and commands"
+        aria-expanded
+        aria-controls={listId}
+        aria-activedescendant={entries.length > 0 ? `${listId}-${at}` : undefined}
+        autoFocus
+        value={text}
+        placeholder="Type to search"
+        onChange={(event) => setText(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+            event.preventDefault();
+            setAt((now) => (now + (event.key === "ArrowDown" ? 1 : -1) + entries.length) % Math.max(1, entries.length));
+          } else if (event.key === "Enter") {
+            event.preventDefault();
+            run(entries[at]);
+          }
+        }}
+      />
+      <ul className="palette-list" id={listId} role="listbox" aria-label="Found">
+        {entries.map((entry, place) => (
+          <li key={entry.key} id={`${listId}-${place}`} ref={place === at ? chosen : undefined} role="option" aria-selected={place === at} onClick={() => run(entry)} onPointerMove={() => setAt(place)}>
+            <span>{entry.label}</span>
+            <small>{entry.about}</small>
+            {entry.hint && <kbd>{entry.hint}</kbd>}
+          </li>
+        ))}
+      </ul>
+      {entries.length === 0 && <p className="muted">Nothing found.</p>}
+    </Modal>
+  );
+}
+
+function useCommands(): Entry[] {
+  const page = usePage();
+  const elements = useApp((state) => state.elements);
+  const openId = useApp((state) => state.openId);
+  const start = useActionDialog();
+  return useMemo(() => {
+    const command = (label: string, run: () => void, shortcut?: ShortcutId): Entry => ({ key: label, label, about: "", hint: shortcut && shortcutText(shortcut), run });
+    const own = [
+      command("New session", () => page.go(null), "new"),
+      command("Settings", () => openOverlay("settings"), "settings"),
+      command("Keys", () => openOverlay("shortcuts"), "shortcuts"),
+      command("Show or hide sessions", () => setSidebar(!sidebarShown()), "sidebar"),
+      command("Theme: light", () => theme.set("light")),
+      command("Theme: dark", () => theme.set("dark")),
+      command("Theme: as the system", () => theme.set("system")),
+    ];
+    const ofSession = openId
+      ? [
+          command("Inspector", () => page.store.patch({ panel: page.store.get().panel ? null : "inspector" }), "inspector"),
+          command("Settings of this session", () => openOverlay("session-settings")),
+          command("Continue in a copy", () => void page.sessions.fork(openId)),
+          command("Export as JSON", () => void page.sessions.exportJson(openId)),
+        ]
+      : [];
+    const buttons = [...(openId ? elementsOf(elements, "session_action") : []), ...elementsOf(elements, "session_list_action")];
+    return [
+      ...own,
+      ...ofSession,
+      ...buttons.map((element) => ({ key: `${element.plugin}/${element.id}`, label: element.label, about: element.plugin, run: () => start(element) })),
+    ];
+  }, [page, elements, openId, start]);
+}
+
+/** Sessions in the list at once, and those that the server finds by their words. */
+function useFoundSessions(text: string): Entry[] {
+  const page = usePage();
+  const listed = useApp((state) => state.list.sessions);
+  const [found, setFound] = useState<Summary[]>([]);
+  useEffect(() => {
+    if (text.trim() === "") {
+      setFound([]);
+      return;
+    }
+    const asked = new AbortController();
+    const timer = setTimeout(() => {
+      page.sessions
+        .found(text, asked.signal)
+        .then(setFound)
+        .catch(() => undefined);
+    }, 120);
+    return () => {
+      clearTimeout(timer);
+      asked.abort();
+    };
+  }, [text, page]);
+  return useMemo(() => {
+    const near = listed.filter((summary) => titleOf(summary).toLowerCase().includes(text.toLowerCase())).slice(0, 20);
+    const ids = new Set(near.map((summary) => summary.session_id));
+    return [...near, ...found.filter((summary) => !ids.has(summary.session_id))].map((summary) => ({
+      key: summary.session_id,
+      label: titleOf(summary),
+      about: "session",
+      run: () => page.go(summary.session_id),
+    }));
+  }, [listed, found, text, page]);
+}

@@ -1,0 +1,73 @@
+//! Listens for the keys of the page.
+
+import { useEffect } from "react";
+import { isBusy } from "../state/conversation";
+import { type Page, usePage } from "../state/page";
+import { currentOverlay, openOverlay } from "./overlay";
+import { type ShortcutId, shortcutOf } from "./shortcuts";
+import { setSidebar, sidebarShown } from "./sidebar";
+
+export function useShortcuts(): void {
+  const page = usePage();
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent) => {
+      if (event.defaultPrevented || event.isComposing) return;
+      const id = shortcutOf(event);
+      if (!id || (currentOverlay() !== null && id === "stop")) return;
+      if (run(id, page)) event.preventDefault();
+    };
+    addEventListener("keydown", onKeyDown);
+    return () => removeEventListener("keydown", onKeyDown);
+  }, [page]);
+}
+
+/** Does what a shortcut says; `false` leaves the key to the browser. */
+function run(id: ShortcutId, page: Page): boolean {
+  switch (id) {
+    case "palette":
+    case "settings":
+    case "shortcuts":
+      openOverlay(id);
+      return true;
+    case "new":
+      page.go(null);
+      return true;
+    case "previous":
+      return step(page, -1);
+    case "next":
+      return step(page, 1);
+    case "composer":
+      document.getElementById("composer")?.focus();
+      return true;
+    case "stop": {
+      const { conversation } = page.store.get();
+      if (!conversation || !isBusy(conversation)) return false;
+      void page.chat.stop();
+      return true;
+    }
+    case "copy-code":
+      return clickLast("[data-copy-code]");
+    case "copy-answer":
+      return clickLast('.answer [aria-label="Copy answer"]');
+    case "sidebar":
+      setSidebar(!sidebarShown());
+      return true;
+    case "inspector":
+      page.store.patch({ panel: page.store.get().panel ? null : "inspector" });
+      return true;
+  }
+}
+
+function step(page: Page, by: number): boolean {
+  const { list, openId } = page.store.get();
+  const at = list.sessions.findIndex((summary) => summary.session_id === openId);
+  const next = list.sessions[at < 0 ? 0 : at + by];
+  if (next) page.go(next.session_id);
+  return true;
+}
+
+function clickLast(selector: string): boolean {
+  const last = [...document.querySelectorAll<HTMLElement>(selector)].at(-1);
+  last?.click();
+  return last !== undefined;
+}
