@@ -43,7 +43,7 @@ for (const colorScheme of ["light", "dark"] as const) {
     await tab.answer.locator(".hl-string").waitFor();
     await tab.accessible();
     await picture("chat");
-    await tab.page.locator(".scroller").evaluate((view) => view.scrollTo(0, 0));
+    await tab.page.locator(".scroller").press("Home");
     await picture("tools");
     await tab.page.getByRole("button", { name: "Inspector" }).first().click();
     await tab.page.getByText("By plugin").waitFor();
@@ -145,7 +145,7 @@ test("a session of 10,000 messages opens at its end, keeps few of them in the pa
   expect(took).toBeLessThan(8_000);
   await tab.page.locator('[aria-setsize="10000"]').first().waitFor();
   expect(await tab.page.locator(".item").count()).toBeLessThan(80);
-  await tab.page.locator(".scroller").evaluate((view) => view.scrollTo(0, 0));
+  await tab.page.locator(".scroller").press("Home");
   await tab.page.getByText("Message 0 ", { exact: true }).waitFor();
   await tab.page.getByRole("button", { name: "Jump to latest" }).click();
   await tab.page.getByText("Message 9999").waitFor();

@@ -17,11 +17,18 @@ interface Props {
 /** So near to the end counts as the end. */
 const NEAR = 48;
 
+/** So long it takes until sizes are known, at most. */
+const SETTLE_MS = 600;
+
 export function MessageList({ sessionId, items, busy, after }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
   const list = useRef<VirtualizerHandle>(null);
   const sticks = useRef(true);
   const lastOffset = useRef(0);
+  // On the way to the end, sizes become known and the view is moved about; that is nobody scrolling away.
+  const goingUntil = useRef(0);
+  const count = useRef(items.length);
+  count.current = items.length;
   const [away, setAway] = useState(false);
 
   const toEnd = useCallback(() => {
@@ -29,12 +36,19 @@ export function MessageList({ sessionId, items, busy, after }: Props) {
     if (view) view.scrollTop = view.scrollHeight;
   }, []);
 
-  useLayoutEffect(() => {
+  /** Goes to the end and stays there. */
+  const stick = useCallback(() => {
     sticks.current = true;
+    goingUntil.current = performance.now() + SETTLE_MS;
     setAway(false);
-    list.current?.scrollToIndex(items.length - 1, { align: "end" });
+    list.current?.scrollToIndex(count.current - 1, { align: "end" });
+    toEnd();
+  }, [toEnd]);
+
+  useLayoutEffect(() => {
+    stick();
     // Only when another session is shown: where the reader is matters more than what comes.
-  }, [sessionId]);
+  }, [sessionId, stick]);
 
   // Text that grows, code that gets its colours, cards that open: all of it moves the end.
   useEffect(() => {
@@ -52,25 +66,27 @@ export function MessageList({ sessionId, items, busy, after }: Props) {
   const lastUser = items.findLast((item) => item.kind === "user");
   const sentKey = lastUser?.kind === "user" && lastUser.index === null ? lastUser.key : null;
   useLayoutEffect(() => {
-    if (sentKey === null) return;
-    sticks.current = true;
-    setAway(false);
-    toEnd();
-  }, [sentKey, toEnd]);
+    if (sentKey !== null) stick();
+  }, [sentKey, stick]);
 
   const onScroll = () => {
     const view = scroller.current;
     if (!view) return;
     const distance = view.scrollHeight - view.scrollTop - view.clientHeight;
     if (distance < NEAR) sticks.current = true;
+    else if (performance.now() < goingUntil.current) toEnd();
     else if (view.scrollTop < lastOffset.current - 1) sticks.current = false;
     lastOffset.current = view.scrollTop;
     setAway(!sticks.current && distance > NEAR * 4);
   };
 
+  const letGo = () => {
+    goingUntil.current = 0;
+  };
+
   return (
     <div className="messages">
-      <div className="scroller" ref={scroller} onScroll={onScroll} tabIndex={0} role="region" aria-label="Conversation">
+      <div className="scroller" ref={scroller} onScroll={onScroll} onWheel={letGo} onTouchMove={letGo} onKeyDown={letGo} onPointerDown={letGo} tabIndex={0} role="region" aria-label="Conversation">
         <div className="column" role="feed" aria-busy={busy} aria-label="Messages">
           <Virtualizer ref={list} scrollRef={scroller} data={items} itemSize={120} bufferSize={600}>
             {(item, place) => (
@@ -86,11 +102,7 @@ export function MessageList({ sessionId, items, busy, after }: Props) {
         <button
           type="button"
           className="jump"
-          onClick={() => {
-            sticks.current = true;
-            setAway(false);
-            toEnd();
-          }}
+          onClick={stick}
         >
           <ArrowDown aria-hidden /> Jump to latest
         </button>
