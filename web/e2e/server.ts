@@ -1,7 +1,7 @@
 //! A real `orlop serve` in a folder of its own, with a scripted model.
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { cp, mkdtemp, rm } from "node:fs/promises";
+import { appendFile, cp, mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -21,9 +21,11 @@ export class Server {
     return `http://127.0.0.1:${this.port}`;
   }
 
-  static async start(): Promise<Server> {
+  /** Starts one, with `more` behind its configuration. */
+  static async start(more = ""): Promise<Server> {
     const folder = await mkdtemp(join(tmpdir(), "orlop-page-"));
     await cp(resolve(import.meta.dirname, "project"), join(folder, "work"), { recursive: true });
+    await appendFile(join(folder, "work/orlop.toml"), more);
     const server = new Server(folder, await freePort());
     await server.up();
     return server;

@@ -15,14 +15,11 @@ export class Live {
   private after: number | null = null;
   private idle: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(private readonly page: Page) {}
-
-  start(): void {
-    this.connect();
+  constructor(private readonly page: Page) {
     document.addEventListener("visibilitychange", () => {
       clearTimeout(this.idle);
-      if (document.visibilityState === "visible") this.connect();
-      else this.idle = setTimeout(() => this.rest(), IDLE_MS);
+      if (document.visibilityState !== "visible") this.idle = setTimeout(() => this.rest(), IDLE_MS);
+      else if (page.store.get().access === "granted") this.connect();
     });
   }
 
@@ -36,7 +33,8 @@ export class Live {
     this.stop = null;
   }
 
-  private connect(): void {
+  /** Follows what happens, unless it does already. */
+  connect(): void {
     if (this.stop) return;
     const stop = new AbortController();
     this.stop = stop;

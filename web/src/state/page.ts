@@ -26,6 +26,7 @@ export class Page {
     this.sessions = new SessionCommands(this);
     this.actions = new ActionRunner(this);
     this.live = new Live(this);
+    addEventListener("hashchange", () => this.store.get().access === "granted" && this.followAddress());
   }
 
   /** Asks the server who it is; without access, the page asks for a token. */
@@ -44,10 +45,9 @@ export class Page {
       }
       return;
     }
-    this.live.start();
+    this.live.connect();
     await this.sessions.refresh();
     this.followAddress();
-    addEventListener("hashchange", () => this.followAddress());
   }
 
   async useToken(token: string): Promise<void> {
