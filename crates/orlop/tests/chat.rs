@@ -174,8 +174,8 @@ async fn without_colours_nothing_is_coloured() {
             .any(|code| matches!(code.parse(), Ok(30..=37 | 90..=97)))
     };
     for (variables, expected) in [(&[][..], true), (&[("NO_COLOR", "1")], false)] {
-        let mut terminal = open(&place, &["# hello"], variables);
-        terminal.shows("You said: # hello");
+        let mut terminal = open(&place, &["## hello"], variables);
+        terminal.shows("You said: ## hello");
         terminal.hides("Esc stops");
         assert_eq!(coloured(&terminal.bytes()), expected);
         terminal.press(CONTROL_D);
