@@ -65,8 +65,8 @@ async fn run(command: &str, input: &InterceptInput, cx: &Context) -> Result<Hand
     lock.release().await;
     let data = json!({
         "command": "!",
+        "display": { "title": format!("$ {command}"), "body": printed },
         "mutations": { "updated_session_ids": [request.session_id] },
-        "ui_effects": { "reload_session_ids": [request.session_id] },
     });
     Ok(Handled::text(printed).data(map(data)))
 }
