@@ -1,16 +1,33 @@
 //! The agent there is when nobody configured one: chosen by the keys in the environment.
 
 use super::app_config::AppConfig;
+use super::env::RuntimeEnv;
 use super::origin::Origin;
 use super::tree::{Content, Node, Table, lay_over};
 use orlop_core::Value;
 
 /// A provider that a key in the environment makes possible.
-struct Candidate {
+pub(super) struct Candidate {
     /// The variable that holds the key; none for a provider that needs none.
     key: Option<&'static str>,
-    provider: &'static str,
-    settings: &'static [(&'static str, &'static str)],
+    pub(super) provider: &'static str,
+    pub(super) settings: &'static [(&'static str, &'static str)],
+    /// Whether its model may use tools. The embedded one seldom does, and would read for most of a
+    /// minute about those there are before its first word.
+    pub(super) has_tools: bool,
+}
+
+impl Candidate {
+    /// The first one that is registered and whose key is set.
+    pub(super) fn find(env: &RuntimeEnv, providers: &[&str]) -> Option<&'static Self> {
+        let is_set = |name: &str| env.get(name).is_some_and(|value| !value.is_empty());
+        Self::registered(providers).find(|candidate| candidate.key.is_none_or(is_set))
+    }
+
+    /// Those whose provider is registered.
+    pub(super) fn registered(providers: &[&str]) -> impl Iterator<Item = &'static Self> {
+        CANDIDATES.iter().filter(|candidate| providers.contains(&candidate.provider))
+    }
 }
 
 /// In the order of preference.
@@ -23,6 +40,7 @@ const CANDIDATES: &[Candidate] = &[
             ("base_url", "${env:OPENAI_BASE_URL:-https://api.openai.com/v1}"),
             ("api_key", "${env:OPENAI_API_KEY}"),
         ],
+        has_tools: true,
     },
     Candidate {
         key: Some("ANTHROPIC_API_KEY"),
@@ -31,6 +49,7 @@ const CANDIDATES: &[Candidate] = &[
             ("model", "${env:ANTHROPIC_MODEL:-claude-sonnet-4-5}"),
             ("api_key", "${env:ANTHROPIC_API_KEY}"),
         ],
+        has_tools: true,
     },
     Candidate {
         key: Some("GEMINI_API_KEY"),
@@ -39,8 +58,9 @@ const CANDIDATES: &[Candidate] = &[
             ("model", "${env:GEMINI_MODEL:-gemini-2.5-flash}"),
             ("api_key", "${env:GEMINI_API_KEY}"),
         ],
+        has_tools: true,
     },
-    Candidate { key: None, provider: "local", settings: &[("model", "smollm2")] },
+    Candidate { key: None, provider: "local", settings: &[("model", "smollm2")], has_tools: false },
 ];
 
 impl AppConfig {
@@ -63,25 +83,21 @@ impl AppConfig {
             self.add_default_agent(Table::new(), Origin::Default);
             return (self, None);
         }
-        let is_set = |name: &str| self.env.get(name).is_some_and(|value| !value.is_empty());
-        let chosen = CANDIDATES.iter().find(|candidate| {
-            providers.contains(&candidate.provider) && candidate.key.is_none_or(is_set)
-        });
-        let Some(chosen) = chosen else {
+        let Some(chosen) = Candidate::find(&self.env, providers) else {
             self.add_default_agent(Table::new(), Origin::Default);
             self.unusable = Some(nothing_to_use(providers));
             return (self, None);
         };
         let origin = chosen.key.map_or(Origin::Default, Origin::Environment);
         let provider = [("provider", chosen.provider)];
-        let settings = provider.iter().chain(chosen.settings);
+        let texts = provider.iter().chain(chosen.settings);
+        let texts = texts.map(|(key, text)| (*key, Content::Scalar(Value::from(*text))));
+        let no_tools = (!chosen.has_tools).then(|| ("tools", Content::List(Vec::new())));
         // A setting that is shared by all agents is the user's word, and stays.
-        let settings =
-            settings.filter(|(key, _)| !self.tree.contains_key(*key)).map(|(key, text)| {
-                let content = Content::Scalar(Value::from(*text));
-                ((*key).to_owned(), Node::made(content, origin.clone()))
-            });
-        let settings = settings.collect();
+        let settings = texts.chain(no_tools).filter(|(key, _)| !self.tree.contains_key(*key));
+        let settings = settings
+            .map(|(key, content)| (key.to_owned(), Node::made(content, origin.clone())))
+            .collect();
         self.add_default_agent(settings, origin);
         let reason = match chosen.key {
             Some(key) => format!("because {key} is set"),
@@ -105,8 +121,8 @@ impl AppConfig {
 }
 
 fn nothing_to_use(providers: &[&str]) -> String {
-    let usable = CANDIDATES.iter().filter(|candidate| providers.contains(&candidate.provider));
-    let keys: Vec<&str> = usable.filter_map(|candidate| candidate.key).collect();
+    let keys: Vec<&str> =
+        Candidate::registered(providers).filter_map(|candidate| candidate.key).collect();
     let remedy = match keys.is_empty() {
         true => "write a configuration with `orlop config init`".to_owned(),
         false => {
@@ -187,7 +203,7 @@ mod tests {
             &["openai_compatible", "local"],
             expect![[r#"
             no agent is configured: using provider "local" because no key of another provider is set (orlop config init writes a configuration)
-            {"provider":"local","model":"smollm2"}
+            {"provider":"local","model":"smollm2","tools":[]}
         "#]],
         );
         check(
@@ -195,7 +211,7 @@ mod tests {
             ALL,
             expect![[r#"
             no agent is configured: using provider "local" because no key of another provider is set (orlop config init writes a configuration)
-            {"provider":"local","model":"smollm2"}
+            {"provider":"local","model":"smollm2","tools":[]}
         "#]],
         );
     }

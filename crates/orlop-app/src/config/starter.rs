@@ -1,22 +1,64 @@
 //! The configuration to begin with, as `orlop config init` writes it.
 
-/// A commented configuration file. It is right as it is once `OPENAI_API_KEY` is set.
-pub fn starter() -> &'static str {
+use super::default_agent::Candidate;
+use super::env::RuntimeEnv;
+use std::fmt::Write;
+
+/// A commented configuration file that works as it is: its agent is the one there would be without
+/// a file. The `providers` are those that are registered.
+pub fn starter(env: &RuntimeEnv, providers: &[&str]) -> String {
+    let chosen =
+        Candidate::find(env, providers).or_else(|| Candidate::registered(providers).next());
+    let mut agent = String::from("[agents.default]\n");
+    if let Some(chosen) = chosen {
+        write_settings(&mut agent, "", chosen);
+    }
+    agent += "system_message = \"You are a helpful assistant.\"\n";
+    if chosen.is_none_or(|chosen| chosen.has_tools) {
+        agent += "#:tools = [\"files\", \"shell\"]          # absent: all tools that are enabled\n";
+    }
+    agent += "#:fallback = [\"another-model\"]        # models to ask where this one cannot be\n";
+    let mut others = String::new();
+    for other in Candidate::registered(providers) {
+        if chosen.is_none_or(|chosen| chosen.provider != other.provider) {
+            let _ = writeln!(others, "#:[agents.{}]", other.provider);
+            write_settings(&mut others, "#:", other);
+            others.push('\n');
+        }
+    }
     include_str!("starter.toml")
+        .replace("{agent}\n", &(agent + "\n"))
+        .replace("{others}\n", &others)
+}
+
+fn write_settings(out: &mut String, before: &str, candidate: &Candidate) {
+    let _ = writeln!(out, "{before}provider = \"{}\"", candidate.provider);
+    for (key, text) in candidate.settings {
+        let _ = writeln!(out, "{before}{key} = \"{text}\"");
+    }
+    if !candidate.has_tools {
+        let why = "this model is too small to use tools; remove the line for all that are enabled";
+        let _ = writeln!(out, "{before}tools = []                          # {why}");
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{AppConfig, RuntimeEnv, Schema, Vars};
+    use super::super::{AppConfig, Schema, Vars};
     use super::*;
     use std::path::Path;
 
-    fn problems(text: &str) -> Vec<String> {
-        let vars = ["OPENAI_API_KEY", "ORLOP_TOKEN"].map(|name| (name.to_owned(), "k".to_owned()));
-        let env = RuntimeEnv::from_vars(Vars::from(vars));
+    const PROVIDERS: &[&str] = &["openai_compatible", "anthropic", "gemini", "local"];
+
+    fn env(keys: &[&str]) -> RuntimeEnv {
+        let vars = keys.iter().map(|name| ((*name).to_owned(), "k".to_owned()));
+        RuntimeEnv::from_vars(vars.collect::<Vars>())
+    }
+
+    fn problems(text: &str, env: RuntimeEnv) -> Vec<String> {
         let config = AppConfig::from_text(Path::new("orlop.toml"), text, env).unwrap();
         let schema = Schema::new(vec![("compaction".to_owned(), Default::default())])
-            .providers(["openai_compatible", "local"]);
+            .providers(PROVIDERS.iter().copied());
         let problems = config.check(&schema);
         problems
             .iter()
@@ -25,14 +67,37 @@ mod tests {
             .collect()
     }
 
+    /// The agent of a configuration, as JSON, without what only the file says.
+    fn agent(config: AppConfig) -> String {
+        let agent = config.build_agent_config("default").unwrap();
+        serde_json::to_string(&agent)
+            .unwrap()
+            .replace(r#","system_message":"You are a helpful assistant.""#, "")
+    }
+
     #[test]
-    fn it_is_right_with_and_without_what_is_commented_out() {
-        assert_eq!(problems(starter()), [""; 0]);
-        let uncommented: String = starter()
-            .lines()
-            .map(|line| line.strip_prefix("#:").unwrap_or(line).to_owned() + "\n")
-            .collect();
-        assert!(uncommented.contains("\n[mcp_servers.everything]"));
-        assert_eq!(problems(&uncommented), [""; 0]);
+    fn it_works_as_it_is_with_the_agent_there_was_without_it() {
+        for keys in [&[][..], &["OPENAI_API_KEY"], &["ANTHROPIC_API_KEY"], &["GEMINI_API_KEY"]] {
+            let text = starter(&env(keys), PROVIDERS);
+            assert_eq!(problems(&text, env(keys)), [""; 0], "{keys:?}");
+            let read =
+                |text| AppConfig::from_text(Path::new("orlop.toml"), text, env(keys)).unwrap();
+            let (without, _) = read("").or_default_agent(PROVIDERS);
+            assert_eq!(agent(read(&text)), agent(without));
+        }
+    }
+
+    #[test]
+    fn it_is_right_with_what_is_commented_out() {
+        let keys = ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "ORLOP_TOKEN"];
+        for chosen in [&keys[..], &[]] {
+            let uncommented: String = starter(&env(chosen), PROVIDERS)
+                .lines()
+                .map(|line| line.strip_prefix("#:").unwrap_or(line).to_owned() + "\n")
+                .collect();
+            assert!(uncommented.contains("\n[mcp_servers.everything]"));
+            assert!(uncommented.contains("\n[agents.anthropic]"));
+            assert_eq!(problems(&uncommented, env(&keys)), [""; 0]);
+        }
     }
 }

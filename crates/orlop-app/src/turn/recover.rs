@@ -43,7 +43,8 @@ impl Application {
                 Ok(true) => count += 1,
                 Ok(false) => {}
                 Err(error) => {
-                    tracing::error!(target: "orlop::app", %error, "a turn could not be recovered");
+                    // The next who looks for such turns tries again.
+                    tracing::warn!(target: "orlop::app", %error, "a turn could not be recovered");
                 }
             }
         }

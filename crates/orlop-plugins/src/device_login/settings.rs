@@ -56,13 +56,13 @@ impl Service {
         let all = all(app)?;
         let names = || all.keys().map(String::as_str);
         let name = match (name, all.len()) {
-            (Some(name), _) => name,
-            (None, 1) => names().next().unwrap_or_default(),
-            (None, 0) => {
+            (_, 0) => {
                 return Err(Error::bad_state(
                     "no service to log in to is configured; add a section [device_login.NAME]",
                 ));
             }
+            (Some(name), _) => name,
+            (None, 1) => names().next().unwrap_or_default(),
             (None, _) => {
                 let names = names().collect::<Vec<_>>().join(", ");
                 return Err(Error::bad_argument(format!("say which service: {names}")));

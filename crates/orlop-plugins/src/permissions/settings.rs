@@ -110,7 +110,9 @@ fn texts<'a>(section: &'a Value, kind: &str) -> Result<Vec<&'a str>> {
 
 /// What the manifest says of the settings.
 pub(crate) fn descriptors() -> [(&'static str, Value); 5] {
-    let rules = |meaning: &str| json!({ "type": "array", "items": { "type": "string" }, "description": meaning });
+    // A tool, and in parentheses what of its argument; `Rule::new` looks closer.
+    let rule = json!({ "type": "string", "pattern": r"^\s*[^\s()]+\s*(\(.*\))?\s*$" });
+    let rules = |meaning: &str| json!({ "type": "array", "items": rule, "description": meaning });
     [
         (
             "permissions.mode",

@@ -64,7 +64,7 @@ impl Plugin for LocalModel {
             .config("min_p", number("Only tokens with this share of the probability of the likeliest one."))
             .config("repeat_penalty", number("Makes repetitions less likely; 1 changes nothing."))
             .config("seed", count("The same seed gives the same answer."))
-            .config("max_tokens", count("The longest answer, in tokens."))
+            .config("max_tokens", json!({ "type": "integer", "default": request::MAX_TOKENS, "description": "The longest answer, in tokens." }))
             .config("stop", json!({ "description": "A text, or several, that end the answer." }))
             .config("tool_choice", json!({ "description": "auto, none, required, or a mapping with the name of the tool to call." }))
             .config("output_schema", json!({ "type": "object", "description": "The JSON Schema that the answer has to fit." }))

@@ -7,6 +7,9 @@ use orlop_local::{Message, Options, Request, Sampling, Tool, ToolChoice};
 /// The model without a setting.
 pub(super) const MODEL: &str = "smollm2";
 
+/// The longest answer without a setting. Small models sometimes repeat themselves without an end.
+pub(super) const MAX_TOKENS: usize = 1024;
+
 /// Configuration keys that go into the request under their own name.
 const PARAMETERS: &[&str] = &[
     "model",
@@ -72,7 +75,7 @@ pub(super) fn request(
         tool_choice: choice(&settings)?,
         output_schema: output_schema(&settings).cloned(),
         sampling,
-        max_tokens: count(params, "max_tokens")?,
+        max_tokens: Some(count(params, "max_tokens")?.unwrap_or(MAX_TOKENS)),
         stop: stops(params)?,
     })
 }

@@ -66,8 +66,12 @@ pub(super) fn run(
         }
         Config::Init { path } => {
             let path = path.unwrap_or_else(|| PROJECT_FILE.into());
+            let workplace = find(false)?;
+            let providers = workplace.plugins.provider_names();
+            let providers: Vec<&str> = providers.iter().map(String::as_str).collect();
+            let text = starter(workplace.config.env(), &providers);
             let made = std::fs::OpenOptions::new().write(true).create_new(true).open(&path);
-            let written = made.and_then(|mut file| file.write_all(starter().as_bytes()));
+            let written = made.and_then(|mut file| file.write_all(text.as_bytes()));
             written.map_err(|error| Failure {
                 code: FAILED,
                 message: match error.kind() {

@@ -115,13 +115,7 @@ impl Check<'_> {
             Some(node) => self.text(node, path),
             None => match schema.provider_names() {
                 Some([only]) => Some(only.clone()),
-                Some(_) => {
-                    return self.missing(
-                        node,
-                        &below(path, "provider"),
-                        "an agent needs a provider",
-                    );
-                }
+                Some(_) => return self.no_provider(node, &below(path, "provider")),
                 None => None,
             },
         };
@@ -164,6 +158,22 @@ impl Check<'_> {
                     self.missing(node, &key, &message);
                 }
             }
+        }
+    }
+
+    fn no_provider(&mut self, node: &Node, path: &str) {
+        const MESSAGE: &str = "an agent needs a provider";
+        let untrusted = self.config.untrusted();
+        let is_ignored = |key: &str| key == path || key == "provider";
+        match untrusted.filter(|trust| trust.settings.iter().any(|it| is_ignored(&it.key))) {
+            Some(trust) => {
+                let message = format!("{MESSAGE}, and that of {} is not trusted", trust.file);
+                let origin = node.key_origin.clone();
+                let problem = Problem::new(ProblemKind::Missing, origin, path, &message);
+                self.problems
+                    .push(problem.remedy("trust it with `orlop trust`, or once with --trust"));
+            }
+            None => self.missing(node, path, MESSAGE),
         }
     }
 
