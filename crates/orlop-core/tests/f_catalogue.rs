@@ -51,6 +51,15 @@ fn hiding(hidden: &'static str) -> ScriptedFeature {
     })
 }
 
+#[tokio::test] // F-02
+async fn of_two_tools_of_a_name_the_first_is_used() {
+    let tools = ["dice", "mine"].map(|plugin| ScriptedTool::new(plugin).offering(&["roll"]));
+    let core = core_of(vec![], Vec::from(tools));
+    let schemas = core.tool_schemas(&Config::empty()).await.unwrap();
+    let names: Vec<_> = schemas.iter().map(|schema| &schema["name"]).collect();
+    assert_eq!(names, ["roll"]);
+}
+
 #[tokio::test] // F-01, F-02
 async fn the_catalogue_before_and_after_policy() {
     let off = ScriptedTool::with_manifest(Manifest::new("off", "1").requires(&["shell"]));

@@ -4,7 +4,10 @@ use crate::cli::LogFormat;
 use serde::Serialize;
 use std::io::{BufRead, IsTerminal, Write};
 use std::process::ExitCode;
+use tracing_subscriber::fmt::FmtContext;
+use tracing_subscriber::fmt::format::{FormatEvent, FormatFields, Writer};
 use tracing_subscriber::fmt::writer::BoxMakeWriter;
+use tracing_subscriber::registry::LookupSpan;
 
 /// Logs on stderr: errors of Orlop itself by default, more with each `-v`; `ORLOP_LOG` sets the
 /// level by name.
@@ -17,6 +20,12 @@ pub(crate) fn start_logging(verbose: u8, format: LogFormat, file: Option<Option<
         1 => tracing::Level::INFO,
         _ => tracing::Level::DEBUG,
     });
+    if verbose == 0 && named.is_none() && file.is_none() {
+        let log = tracing_subscriber::fmt().with_max_level(level).with_ansi(false);
+        let log = log.with_writer(std::io::stderr).event_format(Told).finish();
+        let _ = tracing::subscriber::set_global_default(log);
+        return;
+    }
     let writer = match file {
         None => BoxMakeWriter::new(std::io::stderr),
         Some(Some(file)) => BoxMakeWriter::new(std::sync::Mutex::new(file)),
@@ -30,6 +39,26 @@ pub(crate) fn start_logging(verbose: u8, format: LogFormat, file: Option<Option<
             tracing::subscriber::set_global_default(log.finish())
         }
     };
+}
+
+/// A line of the log as people are told things who did not ask for a log.
+struct Told;
+
+impl<S, N> FormatEvent<S, N> for Told
+where
+    S: tracing::Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+{
+    fn format_event(
+        &self,
+        context: &FmtContext<'_, S, N>,
+        mut writer: Writer<'_>,
+        event: &tracing::Event<'_>,
+    ) -> std::fmt::Result {
+        write!(writer, "orlop: ")?;
+        context.format_fields(writer.by_ref(), event)?;
+        writeln!(writer)
+    }
 }
 
 /// Whether people look at stderr in colour.

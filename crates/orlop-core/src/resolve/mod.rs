@@ -392,8 +392,24 @@ impl Core {
                 input.tools = tools;
             }
         }
-        Ok(input.tools)
+        Ok(without_namesakes(input.tools))
     }
+}
+
+/// The tools without those whose name an earlier one has: model servers refuse two of a name.
+fn without_namesakes(mut tools: Vec<ToolDescriptor>) -> Vec<ToolDescriptor> {
+    let mut owners = std::collections::HashMap::<String, String>::new();
+    tools.retain(|tool| {
+        let Some(name) = tool.name() else { return true };
+        let Some(first) = owners.get(name) else {
+            owners.insert(name.to_owned(), tool.plugin.clone());
+            return true;
+        };
+        let left_out = &tool.plugin;
+        tracing::warn!(target: "orlop::core", name, first, left_out, "two plugins have a tool of this name; that of the first one is used");
+        false
+    });
+    tools
 }
 
 /// The form of a provider's native history.

@@ -26,7 +26,12 @@ pub struct FileChanges;
 
 impl ApplicationPlugin for FileChanges {
     fn manifest(&self) -> Manifest {
+        let commands = json!({
+            "type": "boolean", "default": true,
+            "description": "Whether what commands do to files can be taken back, too.",
+        });
         Manifest::new("file_changes", "1.0.0")
+            .config("file_changes.commands", commands)
             .only(HookSet::of(&[Hook::ApplicationGetActions, Hook::ApplicationExecuteAction]))
     }
 

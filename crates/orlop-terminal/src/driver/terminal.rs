@@ -138,9 +138,12 @@ fn uniq() -> u128 {
 }
 
 /// Stops the program until its user brings it back.
+///
+/// The signal goes to this very thread: sent to the process, another thread may take it while this
+/// one runs on and takes the terminal again before the program stands still.
 #[cfg(unix)]
 pub(super) fn suspend() {
-    let _ = rustix::process::kill_current_process_group(rustix::process::Signal::TSTP);
+    let _ = signal_hook::low_level::raise(signal_hook::consts::SIGTSTP);
 }
 
 /// Consoles have no background.

@@ -188,6 +188,18 @@ impl Form {
         Self::new(dialog, purpose)
     }
 
+    /// Goes to the choice above or below, if there is one in the field.
+    fn moves_choice(&mut self, code: KeyCode) -> bool {
+        let Some(field) = self.fields.get_mut(self.focus) else { return false };
+        let moved = match code {
+            KeyCode::Up => field.at.checked_sub(1),
+            _ => Some(field.at + 1),
+        };
+        let moved = moved.filter(|at| *at < field.choices.len() && field.editor.is_empty());
+        field.at = moved.unwrap_or(field.at);
+        moved.is_some()
+    }
+
     pub(super) fn paste(&mut self, text: &str) {
         if let Some(field) = self.fields.get_mut(self.focus) {
             field.editor.insert(&plain_line(text));
@@ -231,6 +243,7 @@ impl Model {
             KeyCode::Char('n') if form.fields.is_empty() => return self.form_closed(&form),
             KeyCode::Char('y') if form.fields.is_empty() => return self.form_done(form),
             KeyCode::Enter if form.focus >= last => return self.form_done(form),
+            KeyCode::Up | KeyCode::Down if form.moves_choice(key.code) => {}
             KeyCode::Enter | KeyCode::Tab | KeyCode::Down if form.focus < last => form.focus += 1,
             KeyCode::BackTab | KeyCode::Up => form.focus = form.focus.saturating_sub(1),
             KeyCode::Tab | KeyCode::Down => {}

@@ -78,12 +78,17 @@ fn form_rows(form: &Form, width: usize) -> Rows {
         let line = Line::styled(format!("  ✗ {problem}"), Style::of(Colour::Red));
         rows.extend(wrap(&line, width, 4, Break::Words));
     }
+    let choosing = match form.fields.get(form.focus) {
+        Some(field) if field.is_many() => "↑ ↓ and Space choose, or write · ",
+        Some(field) if !field.choices.is_empty() => "↑ ↓ choose, or write · ",
+        _ => "",
+    };
     let keys = match form.fields.len() {
         0 => "y or Enter: yes · n or Esc: no",
         1 => "Enter goes on · Esc closes",
         _ => "Tab: next field · Enter on the last goes on · Esc closes",
     };
-    rows.push(Line::styled(keys, Style::faint()).cut(width));
+    rows.push(Line::styled(format!("{choosing}{keys}"), Style::faint()).cut(width));
     (rows, cursor)
 }
 

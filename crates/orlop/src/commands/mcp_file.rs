@@ -14,6 +14,14 @@ use toml_edit::{Array, DocumentMut, Item, Table, Value};
 const SECTION: &str = "mcp_servers";
 
 pub(super) fn add(workplace: &Workplace, add: &McpAdd) -> Result<ExitCode, Failure> {
+    // Its name becomes a part of commands and of the names of tools.
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    if add.name.is_empty() || add.name.len() > 64 || !add.name.chars().all(fits) {
+        let name = &add.name;
+        return Err(Failure::usage(format!(
+            "a server cannot be called {name:?}; use up to 64 letters, digits, _ and -"
+        )));
+    }
     let is_server = workplace.mcp.list().iter().any(|server| server.name == add.name);
     let plugins = workplace.plugins.manifests();
     let is_tool = plugins.iter().any(|(kind, it)| *kind == "tool" && it.name == add.name);

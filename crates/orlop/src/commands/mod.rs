@@ -55,8 +55,13 @@ pub(crate) async fn dispatch(cli: Cli, plugins: Plugins) -> Result<ExitCode, Fai
             // A file is checked as a whole, whether or not it is in force.
             // What nobody trusts is looked at and not run.
             let checks = matches!(command, Config::Check { .. });
-            let (trust, packages) = (checks || wanted.trust, !checks || wanted.trust);
-            let wanted = Wanted { trust, packages, ..wanted.clone() };
+            let is_trusted = || {
+                let wanted = Wanted { packages: false, ..wanted.clone() };
+                let found = Workplace::find(&wanted, plugins.clone(), false);
+                found.is_ok_and(|found| found.config.untrusted().is_none())
+            };
+            let packages = !checks || wanted.trust || is_trusted();
+            let wanted = Wanted { trust: checks || wanted.trust, packages, ..wanted.clone() };
             config::run(command, |strict| Workplace::find(&wanted, plugins.clone(), strict))
         }
         Command::Trust(command) => trust::run(&command),
