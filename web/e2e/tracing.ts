@@ -24,9 +24,15 @@ export interface Worked {
 export async function mainThread(browser: Browser, page: Page, work: () => Promise<void>): Promise<Worked> {
   await browser.startTracing(page, { categories: ["toplevel", "devtools.timeline", "disabled-by-default-devtools.timeline", "__metadata"] });
   const began = performance.now();
-  await work();
-  const seconds = (performance.now() - began) / 1_000;
-  const { traceEvents } = JSON.parse((await browser.stopTracing()).toString()) as { traceEvents: TraceEvent[] };
+  let recorded: Buffer;
+  let seconds: number;
+  try {
+    await work();
+  } finally {
+    seconds = (performance.now() - began) / 1_000;
+    recorded = await browser.stopTracing();
+  }
+  const { traceEvents } = JSON.parse(recorded.toString()) as { traceEvents: TraceEvent[] };
   const key = ({ pid, tid }: TraceEvent) => `${pid}/${tid}`;
   const mains = new Set(traceEvents.filter((event) => event.name === "thread_name" && event.args?.name === "CrRendererMain").map(key));
   const tasks = new Map<string, number[]>();
