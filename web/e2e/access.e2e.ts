@@ -3,7 +3,7 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { AxeBuilder } from "./axe";
-import { launch } from "./browser";
+import { launch, serveFolder } from "./browser";
 import { Server } from "./server";
 
 let server: Server;
@@ -19,6 +19,7 @@ afterAll(async () => {
 
 test("the page asks for the token, keeps it, and forgets it when told to", async () => {
   const page = await browser.newPage();
+  if (process.env.ORLOP_PAGE) await serveFolder(page, server, process.env.ORLOP_PAGE);
   await page.goto(server.url);
   const field = page.getByLabel("Token");
   await field.waitFor();

@@ -14,14 +14,15 @@ interface Found {
 export class AxeBuilder {
   constructor(private readonly page: Page) {}
 
-  /** What is wrong, each rule with the elements that break it. */
-  async violations(): Promise<string[]> {
+  /** What is wrong, each rule with the elements that break it. `rules` are all of them, or those on colours only. */
+  async violations(rules: "all" | "colours" = "all"): Promise<string[]> {
     // Through the debugger, so that the page's policy does not have to allow it.
     await this.page.evaluate(source);
-    const found = await this.page.evaluate(async () => {
+    const found = await this.page.evaluate(async (rules) => {
       const { axe } = globalThis as unknown as { axe: { run: (options: object) => Promise<{ violations: Found[] }> } };
-      return (await axe.run({ runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"] })).violations;
-    });
+      const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"];
+      return (await axe.run({ runOnly: rules === "all" ? tags : { type: "rule", values: ["color-contrast", "link-in-text-block"] } })).violations;
+    }, rules);
     return found.map((rule) => `${rule.id}: ${rule.nodes.map((node) => `${node.html.slice(0, 160)} (${node.failureSummary?.replaceAll("\n", " ")})`).join(" | ")}`);
   }
 }

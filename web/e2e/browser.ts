@@ -3,7 +3,11 @@
 import { AxeBuilder } from "./axe";
 import { type Browser, type BrowserContextOptions, type Locator, type Page, chromium } from "playwright-core";
 import { expect } from "vitest";
-import type { Server } from "./server";
+
+/** Where the page is: a server, or the near end of a cable to one. */
+interface Place {
+  url: string;
+}
 
 const FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 
@@ -19,7 +23,7 @@ export class Tab {
 
   private constructor(
     readonly page: Page,
-    server: Server,
+    server: Place,
   ) {
     page.on("pageerror", (error) => this.complaints.push(`error: ${error.message}`));
     page.on("console", (message) => {
@@ -31,13 +35,19 @@ export class Tab {
     });
   }
 
-  static async open(browser: Browser, server: Server, path = "/", options: BrowserContextOptions = {}): Promise<Tab> {
+  static async open(browser: Browser, server: Place, path = "/", options: BrowserContextOptions = {}): Promise<Tab> {
     const context = await browser.newContext({ viewport: DESKTOP, permissions: ["clipboard-read", "clipboard-write"], ...options });
     return Tab.in(await context.newPage(), server, path);
   }
 
-  static async in(page: Page, server: Server, path = "/"): Promise<Tab> {
+  static async in(page: Page, server: Place, path = "/"): Promise<Tab> {
     const tab = new Tab(page, server);
+    await page.exposeFunction("policyReport", (report: string) => tab.complaints.push(`policy: ${report}`));
+    await page.addInitScript(() => {
+      addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI }) => {
+        (globalThis as unknown as { policyReport: (report: string) => void }).policyReport(`${violatedDirective} ${blockedURI}`);
+      });
+    });
     if (process.env.ORLOP_PAGE) await serveFolder(page, server, process.env.ORLOP_PAGE);
     page.setDefaultTimeout(15_000);
     await page.goto(server.url + path);
@@ -45,7 +55,7 @@ export class Tab {
     return tab;
   }
 
-  static session(browser: Browser, server: Server, id: string, options: BrowserContextOptions = {}): Promise<Tab> {
+  static session(browser: Browser, server: Place, id: string, options: BrowserContextOptions = {}): Promise<Tab> {
     return Tab.open(browser, server, `/#/s/${id}`, options);
   }
 
@@ -88,8 +98,8 @@ export class Tab {
   }
 
   /** No violation of accessibility rules in what is shown now. */
-  async accessible(): Promise<void> {
-    expect(await new AxeBuilder(this.page).violations()).toEqual([]);
+  async accessible(rules: "all" | "colours" = "all"): Promise<void> {
+    expect(await new AxeBuilder(this.page).violations(rules)).toEqual([]);
   }
 
   /** Nothing was complained about. Closes the tab. */
@@ -97,10 +107,27 @@ export class Tab {
     await this.page.context().close();
     expect(this.complaints).toEqual([]);
   }
+
+  /** Nothing was complained about but the connection, which the browser does by itself. */
+  async quietButCutOff(): Promise<void> {
+    const lost = /^console: (Failed to load resource: net::ERR_|.* net::ERR_)/;
+    await this.page.context().close();
+    expect(this.complaints.filter((complaint) => !lost.test(complaint))).toEqual([]);
+  }
+
+  /** Nothing is wider than the view. */
+  async fits(): Promise<void> {
+    expect(await this.page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
+  }
+
+  /** The text that is focused, as a screen reader would name it. */
+  get focused(): Promise<string> {
+    return this.page.evaluate(() => document.activeElement?.getAttribute("aria-label") ?? document.activeElement?.textContent ?? "");
+  }
 }
 
 /** Serves the page from a folder, under the server's own policy: while one works on it, the program need not be built again. */
-async function serveFolder(page: Page, server: Server, folder: string): Promise<void> {
+export async function serveFolder(page: Page, server: Place, folder: string): Promise<void> {
   const policy = (await fetch(server.url)).headers.get("content-security-policy") ?? "";
   const isPage = (url: URL) => url.origin === server.url && (url.pathname === "/" || url.pathname.startsWith("/assets/"));
   await page.route(isPage, async (route) => {

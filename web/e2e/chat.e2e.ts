@@ -1,5 +1,6 @@
 //! Chatting: streaming, stopping, coming back, editing, approving.
 
+import { writeFile } from "node:fs/promises";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Tab, launch } from "./browser";
@@ -217,5 +218,142 @@ test("a draft survives a reload", async () => {
   await tab.page.reload();
   await tab.composer.waitFor();
   expect(await tab.composer.inputValue()).toBe("half a thought");
+  await tab.quiet();
+});
+
+/** Something that is dragged or pasted: files, or a text. */
+function transfer(tab: Tab, content: { files?: { name: string; type: string; base64: string }[]; text?: string }) {
+  return tab.page.evaluateHandle(({ files = [], text }) => {
+    const data = new DataTransfer();
+    for (const { name, type, base64 } of files) data.items.add(new File([Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0))], name, { type }));
+    if (text !== undefined) data.setData("text/plain", text);
+    return data;
+  }, content);
+}
+
+const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+test("files that are dropped are attached, and the page says where to drop them", async () => {
+  const tab = await open();
+  const dataTransfer = await transfer(tab, { files: [{ name: "berths.txt", type: "text/plain", base64: btoa("A1,free") }] });
+  await tab.page.dispatchEvent(".chat", "dragover", { dataTransfer });
+  await tab.page.getByText("Drop files to attach them").waitFor();
+  await tab.page.dispatchEvent(".chat", "drop", { dataTransfer });
+  await tab.page.getByText("Drop files to attach them").waitFor({ state: "detached" });
+  const list = tab.page.getByRole("list", { name: "Attached files" });
+  await list.getByText("berths.txt").waitFor();
+  await list.getByText("7 B").waitFor();
+  await tab.ask("what came with it?");
+  await tab.page.locator(".bubble").getByText("berths.txt").waitFor();
+  await tab.quiet();
+});
+
+/** Pastes into the message, as a browser does. */
+async function paste(tab: Tab, content: Parameters<typeof transfer>[1]): Promise<void> {
+  const clipboardData = await transfer(tab, content);
+  await tab.composer.evaluate((box, clipboardData) => {
+    box.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+  }, clipboardData);
+}
+
+test("a picture that is pasted has a preview, and a long text becomes a file", async () => {
+  const tab = await open();
+  await paste(tab, { files: [{ name: "image.png", type: "image/png", base64: PIXEL }] });
+  const list = tab.page.getByRole("list", { name: "Attached files" });
+  await list.locator("img[src^='blob:']").waitFor();
+  await paste(tab, { text: "fog ".repeat(4_000) });
+  await list.getByText("pasted.txt").waitFor();
+  await list.getByText("16 KB").waitFor();
+  expect(await tab.composer.inputValue()).toBe("");
+  await tab.page.getByRole("button", { name: "Remove image.png" }).click();
+  await tab.page.getByRole("button", { name: "Remove pasted.txt" }).click();
+  await list.waitFor({ state: "detached" });
+  await tab.quiet();
+});
+
+test("files of the project complete after @", async () => {
+  const tab = await open();
+  await tab.composer.pressSequentially("read @bert");
+  const option = tab.page.getByRole("option", { name: /berths\.csv/ });
+  await option.waitFor();
+  await tab.accessible();
+  await tab.page.keyboard.press("Escape");
+  await option.waitFor({ state: "detached" });
+  await tab.composer.pressSequentially("h");
+  await option.waitFor();
+  await tab.page.keyboard.press("ArrowDown");
+  await tab.page.keyboard.press("ArrowUp");
+  await tab.page.keyboard.press("Enter");
+  await expect.poll(() => tab.composer.inputValue()).toContain("berths.csv");
+  expect(await tab.composer.inputValue()).not.toMatch(/@berth$/);
+  await tab.quiet();
+});
+
+test("another answer is a branch beside the first, and a branch can be left for the other", async () => {
+  const tab = await open();
+  await tab.ask("hello");
+  const first = tab.sessionId;
+  await tab.answer.getByRole("button", { name: "Another answer" }).click();
+  await expect.poll(() => tab.sessionId).not.toBe(first);
+  await tab.page.getByText("2/2").waitFor();
+  expect(await tab.page.locator(".bubble").allTextContents()).toEqual(["hello"]);
+  await tab.page.getByRole("button", { name: "Previous branch" }).click();
+  await expect.poll(() => tab.sessionId).toBe(first);
+  await tab.page.getByText("1/2").waitFor();
+  await tab.page.getByRole("button", { name: "Next branch" }).click();
+  await expect.poll(() => tab.sessionId).not.toBe(first);
+  await tab.quiet();
+});
+
+test("what the last request cost, how long its tools took and how full the window is are there after a reload", async () => {
+  const tab = await Tab.session(browser, server, await server.session("mend free.sh", "please stream the tide table"));
+  const facts = tab.page.locator(".turn-facts");
+  await facts.getByText("1,200 in · 80 out").waitFor();
+  const gauge = tab.page.getByRole("meter", { name: "Context used" });
+  expect(await gauge.getAttribute("aria-valuetext")).toBe("1,280 of 8,000 tokens of context");
+  await tab.page.reload();
+  await facts.getByText("1,200 in · 80 out").waitFor();
+  expect(await gauge.getAttribute("aria-valuenow")).toBe("16");
+  await tab.quiet();
+});
+
+test("a note of the system tells of a question while nobody looks, once that was asked for", async () => {
+  const tab = await open();
+  // Headless browsers have no notes of their own.
+  await tab.page.evaluate(() => {
+    const shown: string[] = [];
+    const Note = function (title: string, { body }: { body: string }) {
+      shown.push(`${title}: ${body}`);
+    };
+    Object.assign(Note, { permission: "granted", requestPermission: () => Promise.resolve("granted") });
+    Object.assign(globalThis, { Notification: Note, shownNotes: shown });
+  });
+  const notes = () => tab.page.evaluate(() => (globalThis as unknown as { shownNotes: string[] }).shownNotes);
+  const look = (state: "hidden" | "visible") => tab.page.evaluate((state) => Object.defineProperty(document, "visibilityState", { value: state, configurable: true }), state);
+  await tab.page.keyboard.press("Control+.");
+  const settings = tab.page.getByRole("dialog", { name: "Settings" });
+  await settings.getByLabel(/Tell me when a long answer ends/).check();
+  await tab.page.keyboard.press("Escape");
+  await tab.ask("hello");
+  expect(await notes()).toEqual([]);
+  await look("hidden");
+  await tab.say("run the check");
+  await expect.poll(notes).toEqual([expect.stringMatching(/: Waits for your decision\.$/)]);
+  await look("visible");
+  await tab.page.locator(".approval").getByRole("button", { name: "Deny" }).click();
+  await tab.answer.getByText("The check is done.").waitFor();
+  await tab.quiet();
+});
+
+test("a tool that works says how far it is", async () => {
+  const tab = await open();
+  await tab.say("run the long check");
+  await tab.page.locator(".approval").getByRole("button", { name: "Allow" }).click();
+  const card = tab.page.locator('.tool[data-status="running"]');
+  await card.getByLabel("Output so far").getByText("half way").waitFor();
+  await writeFile(`${server.folder}/work/go`, "");
+  await tab.answer.getByText("The check is done.").waitFor();
+  await tab.page.getByRole("button", { name: /^shell/ }).click();
+  await tab.page.getByText("all the way").waitFor();
   await tab.quiet();
 });

@@ -45,6 +45,50 @@ test("message actions know their message, and show banners and popups", async ()
   await tab.quiet();
 });
 
+// covers: G-26, G-29, K-15
+test("displays of every variant are shown in every presentation, and what is not known becomes the default", async () => {
+  const variants = { info: "info", success: "success", warning: "warning", error: "error", mauve: "info" };
+  const showAs = async (variant: string, presentation: string) => {
+    await tab.menu("More", "Show anything");
+    const form = tab.page.getByRole("dialog", { name: "Show anything" });
+    await form.getByLabel(variant, { exact: true }).check();
+    await form.getByLabel(presentation, { exact: true }).check();
+    await form.getByRole("button", { name: "Show anything" }).click();
+    await form.waitFor({ state: "detached" });
+  };
+  for (const [variant, shownAs] of Object.entries(variants)) {
+    await showAs(variant, variant === "mauve" ? "hologram" : "inline");
+    const card = tab.page.locator(".display:not(.banner)", { hasText: `A ${variant}` });
+    await card.getByText("Bold words.").waitFor();
+    expect(await card.getAttribute("data-variant")).toBe(shownAs);
+    await showAs(variant, "banner");
+    expect(await tab.page.locator(".display.banner", { hasText: `A ${variant}` }).getAttribute("data-variant")).toBe(shownAs);
+  }
+  await tab.accessible();
+  for (const variant of ["success", "error"]) {
+    await showAs(variant, "modal");
+    const popup = tab.page.getByRole("dialog", { name: `A ${variant}` });
+    expect(await popup.locator("[data-variant]").getAttribute("data-variant")).toBe(variant);
+    await tab.accessible();
+    await popup.getByRole("button", { name: "Close" }).click();
+    await popup.waitFor({ state: "detached" });
+  }
+  while ((await display().count()) > 0) await display().first().getByRole("button", { name: "Dismiss" }).click();
+  await tab.quiet();
+});
+
+// covers: G-27
+test("how far an action is stands in one display, which each step replaces", async () => {
+  await tab.menu("Session menu", "One step");
+  const work = display().filter({ hasText: "At work" });
+  await work.getByText(/^\d of 3 done$/).waitFor();
+  const before = await work.textContent();
+  await tab.menu("Session menu", "One step");
+  await expect.poll(() => work.textContent()).not.toBe(before);
+  expect(await work.count()).toBe(1);
+  await tab.quiet();
+});
+
 // covers: J-19, J-23, J-24, G-23
 test("a form asks first, checks types, and hands on typed answers", async () => {
   await tab.page.getByRole("button", { name: "Session menu" }).click();

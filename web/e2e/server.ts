@@ -1,12 +1,19 @@
 //! A real `orlop serve` in a folder of its own, with a scripted model.
 
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { rmSync } from "node:fs";
 import { appendFile, cp, mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
 const PROGRAM = process.env.ORLOP_BIN ?? resolve(import.meta.dirname, "../../target/debug/orlop");
+
+/** Servers that run. They end with this process, however it ends. */
+const running = new Set<Server>();
+process.once("exit", () => running.forEach((server) => server.abandon()));
+process.once("SIGTERM", () => process.exit(143));
+process.once("disconnect", () => process.exit(1));
 
 export class Server {
   private child: ChildProcess | null = null;
@@ -21,26 +28,36 @@ export class Server {
     return `http://127.0.0.1:${this.port}`;
   }
 
+  private get config(): string {
+    return join(this.folder, "work/orlop.toml");
+  }
+
+  private get env(): NodeJS.ProcessEnv {
+    return { ...process.env, ORLOP_HOME: join(this.folder, "home"), XDG_CONFIG_HOME: join(this.folder, "config"), NO_COLOR: "1" };
+  }
+
   /** Starts one, with `more` behind its configuration. */
   static async start(more = ""): Promise<Server> {
     const folder = await mkdtemp(join(tmpdir(), "orlop-page-"));
     await cp(resolve(import.meta.dirname, "project"), join(folder, "work"), { recursive: true });
     await appendFile(join(folder, "work/orlop.toml"), more);
     const server = new Server(folder, await freePort());
+    execFileSync(PROGRAM, ["--config", server.config, "plugin", "accept", "probe", "--yes"], { cwd: join(folder, "work"), env: server.env, stdio: "pipe" });
     await server.up();
     return server;
   }
 
   /** Starts the program and waits until it answers. */
   async up(): Promise<void> {
-    const child = spawn(PROGRAM, ["--config", join(this.folder, "work/orlop.toml"), "serve", "--listen", `127.0.0.1:${this.port}`], {
+    const child = spawn(PROGRAM, ["--config", this.config, "serve", "--listen", `127.0.0.1:${this.port}`], {
       cwd: join(this.folder, "work"),
-      env: { ...process.env, ORLOP_HOME: join(this.folder, "home"), XDG_CONFIG_HOME: join(this.folder, "config"), NO_COLOR: "1" },
+      env: this.env,
       stdio: ["ignore", "pipe", "pipe"],
     });
     child.stdout.on("data", (data: Buffer) => (this.log += data.toString()));
     child.stderr.on("data", (data: Buffer) => (this.log += data.toString()));
     this.child = child;
+    running.add(this);
     let gone = false;
     child.once("exit", () => (gone = true));
     child.once("error", () => (gone = true));
@@ -70,7 +87,25 @@ export class Server {
 
   async remove(): Promise<void> {
     await this.down();
+    running.delete(this);
     await rm(this.folder, { recursive: true, force: true });
+  }
+
+  /** Ends it without waiting. */
+  abandon(): void {
+    this.child?.kill("SIGKILL");
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  /** The newest request of a session, once it has ended. */
+  async ended(session: string): Promise<string> {
+    for (let tries = 0; tries < 600; tries += 1) {
+      const { items } = await this.api<{ items: { status: string }[] }>(`/sessions/${session}/requests?limit=1`);
+      const status = items[0]?.status;
+      if (status && status !== "running" && status !== "waiting") return status;
+      await new Promise((done) => setTimeout(done, 50));
+    }
+    throw new Error(`the request of ${session} does not end`);
   }
 
   async api<T>(path: string, body?: unknown, method?: string): Promise<T> {

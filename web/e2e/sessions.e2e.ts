@@ -64,14 +64,36 @@ test("a deleted session comes back with Undo, and goes without", async () => {
   await tab.quiet();
 });
 
-test("a pinned session stands above the others", async () => {
-  await named("Pin me", "hello");
+test("a pinned session stands above the others, in every browser", async () => {
+  const id = await named("Pin me", "hello");
   await named("Newer", "hello");
-  const tab = await Tab.open(browser, server);
+  const [tab, other] = await Promise.all([Tab.open(browser, server), Tab.session(browser, server, id)]);
   await row(tab, "Pin me").hover();
   await tab.menu("More for Pin me", "Pin");
-  await tab.page.getByRole("region", { name: "Pinned" }).getByText("Pin me").waitFor();
-  expect(await tab.page.locator(".session-title").first().textContent()).toBe("Pin me");
+  for (const { page } of [tab, other]) {
+    await page.getByRole("region", { name: "Pinned" }).getByText("Pin me").waitFor();
+    expect(await page.locator(".session-title").first().textContent()).toBe("Pin me");
+  }
+  await other.menu("Session menu", "Unpin");
+  for (const { page } of [tab, other]) await page.getByRole("region", { name: "Pinned" }).waitFor({ state: "detached" });
+  await Promise.all([tab.quiet(), other.quiet()]);
+});
+
+test("an archived session is out of the way, and comes back", async () => {
+  const id = await named("Put me away", "hello");
+  const tab = await Tab.session(browser, server, id);
+  await tab.menu("Session menu", "Archive");
+  await row(tab, "Put me away").waitFor({ state: "detached" });
+  await tab.page.getByText("What shall we work on?").waitFor();
+  await tab.menu("Page menu", "Archived sessions");
+  await row(tab, "Put me away").waitFor();
+  expect(await tab.page.locator(".session-row").count()).toBe(1);
+  await tab.accessible();
+  await row(tab, "Put me away").hover();
+  await tab.menu("More for Put me away", "Take back");
+  await tab.page.getByText("No session is archived.").waitFor();
+  await tab.page.getByRole("button", { name: "Back to all sessions" }).click();
+  await row(tab, "Put me away").waitFor();
   await tab.quiet();
 });
 

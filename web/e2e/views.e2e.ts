@@ -1,4 +1,4 @@
-//! How it looks and who can use it: keyboard only, phone, dark, long sessions, lost connections. Takes the pictures, too.
+//! How it looks and who can use it: every view in light and dark, on desks and phones; keyboard only; long sessions. Takes the pictures, too.
 
 import { cp, mkdir } from "node:fs/promises";
 import { resolve } from "node:path";
@@ -30,64 +30,182 @@ afterAll(async () => {
   await server.remove();
 });
 
-for (const colorScheme of ["light", "dark"] as const) {
-  test(`the main views are accessible and drawn, ${colorScheme}`, async () => {
-    const id = await work();
-    const tab = await Tab.open(browser, server, "/", { colorScheme });
-    const picture = (name: string) => tab.page.screenshot({ path: `${PICTURES}/${name}-${colorScheme}.png` });
-    await tab.page.getByText("What shall we work on?").waitFor();
-    await tab.accessible();
-    await picture("new");
-    await tab.page.goto(`${server.url}/#/s/${id}`);
-    await tab.answer.locator("math").waitFor();
-    await tab.answer.locator(".hl-string").waitFor();
-    await tab.accessible();
-    await picture("chat");
-    await tab.page.locator(".scroller").press("Home");
-    await picture("tools");
-    await tab.page.getByRole("button", { name: "Inspector" }).first().click();
-    await tab.page.getByText("By plugin").waitFor();
-    await tab.accessible();
-    await picture("inspector");
-    await tab.page.getByRole("tab", { name: "Usage" }).click();
-    await tab.page.getByText("Tokens per day").waitFor();
-    await tab.accessible();
-    await picture("usage");
-    await tab.page.getByRole("tab", { name: "Agent" }).click();
-    await tab.page.getByText("Tools the model may call").waitFor();
-    await tab.accessible();
-    await tab.page.getByRole("button", { name: "Close inspector" }).click();
-    await tab.page.keyboard.press("Control+k");
-    await tab.page.getByRole("dialog").waitFor();
-    await tab.accessible();
-    await picture("palette");
-    await tab.page.keyboard.press("Escape");
-    await tab.page.keyboard.press("Control+.");
-    await tab.page.getByRole("dialog", { name: "Settings" }).waitFor();
-    await tab.accessible();
-    await picture("settings");
-    await tab.page.keyboard.press("Escape");
-    await tab.say("run the check");
-    await tab.page.locator(".approval").waitFor();
-    await tab.accessible();
-    await picture("approval");
-    await tab.page.getByRole("button", { name: "Deny" }).click();
-    await tab.answer.getByText("The check is done.").waitFor();
-    await tab.quiet();
-  });
+interface View {
+  name: string;
+  /** Brings it into view, from the session in which work was done. */
+  show: (tab: Tab) => Promise<unknown>;
+  /** Leaves it again; without it, with Escape. */
+  leave?: (tab: Tab) => Promise<unknown>;
 }
 
-test("it works at the size of a phone", async () => {
+const dialog = (tab: Tab, name: string) => tab.page.getByRole("dialog", { name }).waitFor();
+const nothing = () => Promise.resolve();
+
+const inspectorTab = (name: string, sign: string): View => ({
+  name: name.toLowerCase(),
+  show: async (tab) => {
+    if (!(await tab.page.getByRole("tab", { name }).isVisible())) await tab.page.getByRole("button", { name: "Inspector" }).first().click();
+    await tab.page.getByRole("tab", { name }).click();
+    await tab.page.locator(".inspector").getByText(sign).first().waitFor();
+  },
+  leave: (tab) => tab.page.getByRole("button", { name: "Close inspector" }).click(),
+});
+
+const VIEWS: View[] = [
+  {
+    name: "chat",
+    show: async (tab) => {
+      await tab.answer.locator("math").waitFor();
+      await tab.answer.locator(".hl-string").waitFor();
+      await tab.page.locator(".turn-facts").waitFor();
+    },
+    leave: nothing,
+  },
+  { name: "tools", show: (tab) => tab.page.locator(".scroller").press("Home"), leave: nothing },
+  {
+    name: "card",
+    show: async (tab) => {
+      await tab.page.getByRole("button", { name: /^read_file/ }).click();
+      await tab.page.locator(".tool-body").getByText("Arguments").waitFor();
+    },
+    leave: (tab) => tab.page.getByRole("button", { name: /^read_file/ }).click(),
+  },
+  inspectorTab("Request", "By plugin"),
+  inspectorTab("Usage", "Tokens per day"),
+  inspectorTab("Agent", "Tools the model may call"),
+  {
+    name: "palette",
+    show: async (tab) => {
+      await tab.page.keyboard.press("Control+k");
+      await tab.page.getByRole("option").first().waitFor();
+    },
+  },
+  { name: "settings", show: (tab) => tab.page.keyboard.press("Control+.").then(() => dialog(tab, "Settings")) },
+  { name: "keys", show: (tab) => tab.page.keyboard.press("Control+/").then(() => dialog(tab, "Keys")) },
+  { name: "session-settings", show: (tab) => tab.menu("Session menu", "Settings of this session").then(() => dialog(tab, "Settings of this session")) },
+  { name: "form", show: (tab) => tab.menu("Session menu", "Ask first").then(() => dialog(tab, "Two numbers")) },
+  { name: "menu", show: (tab) => tab.page.getByRole("button", { name: "Session menu" }).click() },
+  {
+    name: "display",
+    show: async (tab) => {
+      await tab.menu("Session menu", "Show what stays");
+      await tab.menu("More", "Show a banner");
+      await tab.page.locator(".display.banner").waitFor();
+    },
+    leave: (tab) => tab.page.locator(".display.banner").getByRole("button", { name: "Dismiss" }).click(),
+  },
+  {
+    name: "completions",
+    show: async (tab) => {
+      await tab.composer.pressSequentially("/");
+      await tab.page.getByRole("option").first().waitFor();
+    },
+    leave: async (tab) => {
+      await tab.page.keyboard.press("Escape");
+      await tab.composer.fill("");
+    },
+  },
+  {
+    name: "attachment",
+    show: async (tab) => {
+      const file = (name: string, text: string) => ({ name, mimeType: "text/plain", buffer: Buffer.from(text) });
+      await tab.page.locator('.composer input[type="file"]').setInputFiles([file("the-log-of-the-night-watch-with-a-very-long-name.log", "02:14 fog"), file("empty.txt", "")]);
+      await tab.page.getByText("The file is empty.").waitFor();
+      await tab.page.getByText("9 B").waitFor();
+    },
+    leave: async (tab) => {
+      for (const name of [/^Remove the-log/, /^Remove empty/]) await tab.page.getByRole("button", { name }).click();
+    },
+  },
+  {
+    name: "approval",
+    show: async (tab) => {
+      await tab.say("run the check");
+      await tab.page.locator(".approval").waitFor();
+    },
+    leave: async (tab) => {
+      await tab.page.getByRole("button", { name: "Deny" }).click();
+      await tab.answer.getByText("The check is done.").waitFor();
+      await tab.idle();
+    },
+  },
+  {
+    name: "question",
+    show: async (tab) => {
+      await tab.say("which unit is it?");
+      await tab.page.getByRole("form", { name: "Which unit?" }).waitFor();
+    },
+    leave: async (tab) => {
+      await tab.page.getByRole("button", { name: "Do not answer" }).click();
+      await tab.idle();
+    },
+  },
+  {
+    name: "failure",
+    show: async (tab) => {
+      await tab.say(`break often, ${"a-word-without-an-end-".repeat(8)}`);
+      await tab.page.getByText("the model server is on fire").waitFor();
+    },
+    leave: nothing,
+  },
+  {
+    name: "long-words",
+    show: async (tab) => {
+      await tab.ask("show long words");
+      await tab.answer.locator("td").first().waitFor();
+    },
+    leave: nothing,
+  },
+  {
+    name: "nowhere",
+    show: async (tab) => {
+      await tab.page.goto(tab.page.url().replace(/#.*/, "#/s/nobody"));
+      await tab.page.getByText("This session does not exist").waitFor();
+    },
+    leave: nothing,
+  },
+];
+
+const SIZES = { desktop: {}, phone: PHONE } as const;
+
+for (const [size, options] of Object.entries(SIZES)) {
+  for (const colorScheme of ["light", "dark"] as const) {
+    test(`every view is accessible, fits and is drawn, ${colorScheme}, ${size}`, async () => {
+      const id = await work();
+      const tab = await Tab.open(browser, server, "/", { ...options, colorScheme });
+      const look = async (name: string) => {
+        await tab.fits();
+        // Nothing but colours differs in the dark.
+        await tab.accessible(colorScheme === "light" ? "all" : "colours");
+        await tab.page.screenshot({ path: `${PICTURES}/${size}-${colorScheme}-${name}.png` });
+      };
+      await tab.page.getByText("What shall we work on?").waitFor();
+      await look("new");
+      if (size === "phone") {
+        await tab.page.getByRole("button", { name: "Show sessions" }).tap();
+        await tab.page.getByRole("button", { name: "New session" }).waitFor();
+        await look("sessions");
+        await tab.page.locator(".sidebar-cover").click({ position: { x: 360, y: 400 } });
+        await tab.page.locator(".sidebar").waitFor({ state: "detached" });
+      }
+      await tab.page.goto(`${server.url}/#/s/${id}`);
+      for (const { name, show, leave } of VIEWS) {
+        await show(tab);
+        await look(name);
+        await (leave ? leave(tab) : tab.page.keyboard.press("Escape"));
+        await tab.page.locator("[role=dialog], [role=menu]").waitFor({ state: "detached" });
+      }
+      await tab.page.context().close();
+      const missing = /^console: Failed to load resource: the server responded with a status of 404/;
+      expect(tab.complaints.filter((complaint) => !missing.test(complaint))).toEqual([]);
+    }, 120_000);
+  }
+}
+
+test("a conversation goes on at the size of a phone, by touch", async () => {
   const tab = await Tab.session(browser, server, worked, PHONE);
   await tab.answer.waitFor();
-  const wide = await tab.page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-  expect(wide).toBeLessThanOrEqual(0);
-  await tab.accessible();
-  await tab.page.screenshot({ path: `${PICTURES}/phone.png` });
   await tab.page.getByRole("button", { name: "Show sessions" }).tap();
-  await tab.page.getByRole("button", { name: "New session" }).waitFor();
-  await tab.accessible();
-  await tab.page.screenshot({ path: `${PICTURES}/phone-sessions.png` });
   await tab.page.locator(".session-link", { hasText: "Free berths" }).first().tap();
   await tab.page.locator(".sidebar").waitFor({ state: "detached" });
   await tab.composer.fill("hello");
@@ -96,23 +214,88 @@ test("it works at the size of a phone", async () => {
   await tab.quiet();
 });
 
+/** Walks with Tab, or back with Shift+Tab, to what has this name. */
+async function walkTo(tab: Tab, name: RegExp, key: "Tab" | "Shift+Tab"): Promise<void> {
+  for (let steps = 0; steps < 80; steps += 1) {
+    await tab.page.keyboard.press(key);
+    if (name.test(await tab.focused)) return;
+  }
+  throw new Error(`${key} does not lead to ${name}`);
+}
+
+test("cards, decisions, the inspector and dialogs are reached by walking with Tab", async () => {
+  const tab = await Tab.open(browser, server);
+  const { keyboard } = tab.page;
+  await keyboard.type("run the check");
+  await keyboard.press("Enter");
+  await tab.page.locator(".approval").waitFor();
+  await walkTo(tab, /^Allow$/, "Shift+Tab");
+  await keyboard.press("Enter");
+  await tab.answer.getByText("The check is done.").waitFor();
+  await tab.idle();
+  await keyboard.press("Control+Shift+L");
+  await walkTo(tab, /^shell/, "Shift+Tab");
+  await keyboard.press("Enter");
+  await tab.page.getByText("all is well").waitFor();
+  await keyboard.press("Alt+i");
+  await tab.page.getByText("By plugin").waitFor();
+  await walkTo(tab, /^Request$/, "Tab");
+  await keyboard.press("ArrowRight");
+  await tab.page.getByText("Tokens per day").waitFor();
+  expect(await tab.focused).toBe("Usage");
+  await keyboard.press("Alt+i");
+  await tab.page.locator(".inspector").waitFor({ state: "detached" });
+  // A dialog holds the focus, and gives it back.
+  await keyboard.press("Control+Shift+L");
+  await keyboard.press("Control+.");
+  await tab.page.getByRole("dialog", { name: "Settings" }).waitFor();
+  for (let steps = 0; steps < 12; steps += 1) {
+    await keyboard.press("Tab");
+    expect(await tab.page.evaluate(() => document.activeElement?.closest("[role=dialog]") !== null)).toBe(true);
+  }
+  await keyboard.press("Escape");
+  await expect.poll(() => tab.focused).toBe("Message");
+  await tab.quiet();
+});
+
+test("nothing moves for those who asked for that", async () => {
+  const tab = await Tab.open(browser, server, "/", { reducedMotion: "reduce" });
+  await tab.say("count slowly");
+  await tab.answer.getByText("1 2 3").waitFor();
+  const moving = await tab.page.evaluate(() => document.getAnimations().filter((animation) => animation.playState === "running").length);
+  expect(moving).toBe(0);
+  await tab.page.keyboard.press("Escape");
+  await tab.idle();
+  await tab.quiet();
+});
+
+test("the end of an answer is told to screen readers, paragraph by paragraph", async () => {
+  const tab = await Tab.open(browser, server);
+  await tab.ask("think about it");
+  await expect.poll(() => tab.page.locator('[aria-live="polite"][aria-atomic="true"]').textContent()).toContain("Yes.");
+  await tab.quiet();
+});
+
 test("everything can be done with the keyboard alone", async () => {
+  const quay = await server.session("hello");
+  await server.api(`/sessions/${quay}`, { title: "The quay" }, "PATCH");
   const tab = await Tab.open(browser, server);
   const { keyboard } = tab.page;
   await keyboard.type("hello");
   await keyboard.press("Enter");
   await tab.answer.getByText("Aye.").waitFor();
-  const first = tab.sessionId;
   await keyboard.press("Control+Shift+O");
   await tab.page.getByText("What shall we work on?").waitFor();
   await keyboard.press("Control+k");
   await tab.page.getByRole("dialog").waitFor();
-  await keyboard.type("Free berths");
-  await tab.page.getByRole("option", { name: /Free berths/ }).first().waitFor();
+  await keyboard.type("The quay");
+  await tab.page.getByRole("option", { name: /The quay/ }).first().waitFor();
   await keyboard.press("Enter");
-  await tab.page.getByRole("heading", { name: "Free berths", level: 1 }).waitFor();
+  await tab.page.getByRole("heading", { name: "The quay", level: 1 }).waitFor();
+  await keyboard.press("Alt+ArrowDown");
+  await expect.poll(() => tab.sessionId).not.toBe(quay);
   await keyboard.press("Alt+ArrowUp");
-  await expect.poll(() => tab.sessionId).toBe(first);
+  await expect.poll(() => tab.sessionId).toBe(quay);
   await keyboard.press("Control+Shift+L");
   expect(await tab.composer.evaluate((box) => box === document.activeElement)).toBe(true);
   await keyboard.press("Control+Shift+S");
@@ -161,7 +344,7 @@ test("the view stays where the reader scrolled to while an answer grows", async 
   await tab.page.mouse.wheel(0, -900);
   await tab.page.getByRole("button", { name: "Jump to latest" }).waitFor();
   const before = await tab.page.locator(".scroller").evaluate((view) => view.scrollTop);
-  await tab.page.waitForTimeout(500);
+  await tab.page.locator(".answer", { hasText: "12 13 14" }).waitFor({ state: "attached" });
   expect(await tab.page.locator(".scroller").evaluate((view) => view.scrollTop)).toBe(before);
   await tab.page.keyboard.press("Escape");
   await tab.idle();

@@ -12,7 +12,7 @@ export async function typesOf(url) {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const url = process.argv[2] ?? "http://127.0.0.1:7420";
+  const url = process.argv[2] ?? process.env.ORLOP_URL ?? "http://127.0.0.1:7420";
   const file = join(dirname(fileURLToPath(import.meta.url)), "../src/api/schema.ts");
   writeFileSync(file, await typesOf(url));
   console.log(`wrote ${file}`);

@@ -17,11 +17,21 @@ const loadPalette = () => import("./ui/Palette");
 const Palette = lazy(loadPalette);
 const SettingsDialog = lazy(() => import("./settings/SettingsDialog"));
 const SessionSettings = lazy(() => import("./settings/SessionSettings"));
+const ShareDialog = lazy(() => import("./sessions/ShareDialog"));
+const SharedPage = lazy(() => import("./shared/SharedPage"));
 const ShortcutsDialog = lazy(() => import("./settings/ShortcutsDialog"));
 
 export function App() {
   const access = useApp((state) => state.access);
   const problem = useApp((state) => state.accessProblem);
+  const shared = useApp((state) => state.shared);
+  if (shared !== null) {
+    return (
+      <Suspense fallback={null}>
+        <SharedPage link={shared} />
+      </Suspense>
+    );
+  }
   if (access === "token-needed") return <TokenForm problem={problem} />;
   if (access === "asking") {
     return (
@@ -87,6 +97,7 @@ function Overlays() {
       {overlay === "palette" && <Palette onClose={close} />}
       {overlay === "settings" && <SettingsDialog onClose={close} />}
       {overlay === "session-settings" && openId && <SessionSettings key={openId} onClose={close} />}
+      {overlay === "share" && openId && <ShareDialog key={openId} id={openId} onClose={close} />}
       {overlay === "shortcuts" && <ShortcutsDialog onClose={close} />}
     </Suspense>
   );

@@ -4,9 +4,9 @@
 //! `target`. Where that is not possible the step fails: nothing else shows that they work.
 
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
-use std::{env, fs, thread};
+use std::{fs, thread};
 
 use crate::{process, workspace::Workspace};
 
@@ -127,7 +127,7 @@ impl Server {
         if data.exists() {
             fs::remove_dir_all(&data).map_err(|error| error.to_string())?;
         }
-        let mut command = Command::new(binary(workspace));
+        let mut command = Command::new(workspace.program("debug"));
         command.arg("--config").arg(sources.join("orlop.toml"));
         command.args(["serve", "--listen", "127.0.0.1:0"]).env("ORLOP_HOME", &data);
         let mut child = command
@@ -157,10 +157,4 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-/// The program that cargo built.
-fn binary(workspace: &Workspace) -> PathBuf {
-    let target = env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
-    target.unwrap_or_else(|| workspace.root().join("target")).join("debug/orlop")
 }

@@ -9,6 +9,7 @@ mod coverage;
 mod licences;
 mod mcp;
 mod model;
+mod packages;
 mod process;
 mod schemas;
 mod test;
@@ -67,7 +68,7 @@ const COMMANDS: &[Command] = &[
     Command {
         name: "bench",
         arguments: "[FILTER]",
-        summary: "run the benchmarks, keeping the output in target/bench/latest.txt",
+        summary: "run the benchmarks (`page`: those of the web page), keeping the output in target/bench/latest.txt",
         run: bench::run,
     },
 ];

@@ -24,13 +24,15 @@ struct Step {
 fn steps() -> Vec<Step> {
     vec![
         Step { title: "format", run: |workspace, _| format(workspace) },
+        // Before anything is compiled, because the program takes the page in.
+        Step { title: "web page", run: web_page },
         Step { title: "clippy", run: |workspace, _| clippy(workspace) },
         Step { title: "licences", run: |workspace, _| licences::check(workspace) },
         Step { title: "schemas", run: |workspace, _| schemas::check(workspace) },
         Step { title: "SDK for Python", run: |workspace, _| python_sdk(workspace) },
         Step { title: "SDK for TypeScript", run: |workspace, _| typescript_sdk(workspace) },
-        Step { title: "web page", run: |workspace, _| web::check(workspace) },
         Step { title: "tests", run: tests },
+        Step { title: "web page in a browser", run: web_page_in_browser },
         Step { title: "clients of the OpenAI-compatible API", run: openai_clients },
         Step { title: "documentation", run: |workspace, _| documentation(workspace) },
         Step { title: "coverage", run: |workspace, _| coverage::check(workspace, false) },
@@ -84,6 +86,21 @@ fn typescript_sdk(workspace: &Workspace) -> Result<(), String> {
         process::run(install.current_dir(&folder))?;
     }
     process::run(Command::new("node").arg("--test").current_dir(&folder))
+}
+
+fn web_page(workspace: &Workspace, tally: &mut Tally) -> Result<(), String> {
+    web::check(workspace, |line| tally.read_line(line))
+}
+
+fn web_page_in_browser(workspace: &Workspace, tally: &mut Tally) -> Result<(), String> {
+    match web::browser() {
+        Ok(browser) => web::test_in_browser(workspace, &browser, |line| tally.read_line(line)),
+        Err(why) => {
+            println!("SKIPPED: the web page in a browser: {why}");
+            tally.count_skipped_step();
+            Ok(())
+        }
+    }
 }
 
 fn tests(workspace: &Workspace, tally: &mut Tally) -> Result<(), String> {

@@ -41,6 +41,12 @@ impl Workspace {
             .map_err(|error| format!("cannot read {file}: {error}"))
     }
 
+    /// The program that cargo built, in a profile's folder.
+    pub(crate) fn program(&self, profile: &str) -> PathBuf {
+        let target = env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+        target.unwrap_or_else(|| self.root.join("target")).join(profile).join("orlop")
+    }
+
     /// A folder `target/<name>`, made if it is not there.
     pub(crate) fn output_folder(&self, name: &str) -> Result<PathBuf, String> {
         let folder = self.root.join("target").join(name);

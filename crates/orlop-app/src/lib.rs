@@ -30,7 +30,9 @@ pub mod private_file;
 mod process;
 mod scope;
 mod sessions;
+mod shares;
 pub mod store;
+mod supply;
 mod time;
 mod trace;
 pub mod turn;
@@ -49,13 +51,15 @@ pub use plugins::Plugins;
 pub use process::{Pipes, ProcessGroup};
 pub use scope::{MAX_ID, Scope, check_id};
 pub use sessions::{NewSession, Summaries, Summary};
+pub use shares::{NewShare, Share, Shared, SharedPage};
+pub use supply::{PluginHealth, PluginInfo, Supplied, Supplier};
 pub use time::{now, rfc3339};
 pub use turn::{
     Approval, Decision, Recovery, Request, RequestHandle, RequestState, RequestStatus, Target,
     TurnInfo, WaitingCall, error_of,
 };
 pub use undo::Difference;
-pub use watch::{UnderWay, Watcher};
+pub use watch::{RanIn, RanTo, UnderWay, Watcher, Watchers};
 
 pub use orlop_core::types::app_event::{
     ContextUse, Event, EventKind, Remember, RememberOffer, SessionState,

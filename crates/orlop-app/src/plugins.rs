@@ -1,6 +1,7 @@
 //! The plugins an application is made of, and the core each agent gets of them.
 
 use crate::config::Schema;
+use crate::supply::{Supplied, Supplier};
 use orlop_core::order::{Circle, arrange};
 use orlop_core::{
     ApplicationPlugin, Config, Core, Error, Extension, Feature, HostPlugin, Manifest, ModelCache,
@@ -19,6 +20,7 @@ pub struct Plugins {
     tools: Vec<Arc<dyn Tool>>,
     pub(crate) applications: Vec<Arc<dyn ApplicationPlugin>>,
     pub(crate) hosts: Vec<Arc<dyn HostPlugin>>,
+    suppliers: Vec<Arc<dyn Supplier>>,
 }
 
 type WithExtensions = (Arc<dyn Provider>, Vec<Arc<dyn Extension>>);
@@ -72,6 +74,18 @@ impl Plugins {
     pub fn host(mut self, plugin: Arc<dyn HostPlugin>) -> Self {
         self.hosts.push(plugin);
         self
+    }
+
+    /// With somebody who tells how plugins are doing that it brought; they are registered as all
+    /// others are.
+    pub fn supplied_by(mut self, supplier: Arc<dyn Supplier>) -> Self {
+        self.suppliers.push(supplier);
+        self
+    }
+
+    /// What was brought from outside the program, and how it is doing.
+    pub fn supplied(&self) -> Vec<Supplied> {
+        self.suppliers.iter().flat_map(|supplier| supplier.supplied()).collect()
     }
 
     /// The names of the providers.

@@ -6,7 +6,7 @@ use orlop_core::hooks::{Hook, HookEvent, Observer};
 use orlop_core::{Map, Value};
 use serde_json::json;
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::time::{Duration, Instant, SystemTime};
 
 /// How much of an outcome is kept, in bytes of JSON.
 const KEPT: usize = 2_048;
@@ -14,6 +14,8 @@ const KEPT: usize = 2_048;
 /// Collects what hooks do while a request runs.
 pub(crate) struct Tracer {
     began: Instant,
+    /// The same moment by the clock on the wall.
+    pub(crate) began_at: SystemTime,
     watcher: Option<Arc<dyn Watcher>>,
     state: Mutex<State>,
 }
@@ -41,7 +43,17 @@ struct Open {
 
 impl Tracer {
     pub(crate) fn new(watcher: Option<Arc<dyn Watcher>>) -> Self {
-        Self { began: Instant::now(), watcher, state: Mutex::default() }
+        Self {
+            began: Instant::now(),
+            began_at: SystemTime::now(),
+            watcher,
+            state: Mutex::default(),
+        }
+    }
+
+    /// How long the request has been under way here.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.began.elapsed()
     }
 
     /// What has been collected since the last time.
@@ -64,7 +76,7 @@ impl Tracer {
     }
 }
 
-fn micros(time: std::time::Duration) -> u64 {
+fn micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 

@@ -1,10 +1,12 @@
 //! Watching a whole process: what happens in it, for whomever, and which plugins fail.
 
 use crate::application::Application;
-use orlop_core::Error;
+use crate::scope::Scope;
 use orlop_core::hooks::{Hook, HookEvent, Observer};
-use orlop_core::types::app_event::Event;
+use orlop_core::types::app_event::{Event, ModelName};
+use orlop_core::{Error, Map};
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 /// Hears of everything that happens in this process, for metrics and the like. It is called in
 /// place and must be quick.
@@ -14,6 +16,59 @@ pub trait Watcher: Send + Sync {
 
     /// A hook of a plugin failed.
     fn hook_failed(&self, plugin: &str, hook: &str, error: &Error);
+
+    /// What ran in a request since the last time, as its trace has it. Times in it count from
+    /// [`RanIn::began`].
+    fn ran(&self, _request: &RanIn<'_>, _trace: &[Map]) {}
+}
+
+/// The request in which something ran.
+#[derive(Debug, Clone, Copy)]
+pub struct RanIn<'a> {
+    /// Whose it is.
+    pub scope: &'a Scope,
+    /// The request.
+    pub request_id: &'a str,
+    /// Its session.
+    pub session_id: &'a str,
+    /// The agent that answers.
+    pub agent_id: &'a str,
+    /// Who called, in the words of `traceparent` (W3C Trace Context), as the surface told it.
+    pub trace_parent: Option<&'a str>,
+    /// When this process began with it.
+    pub began: SystemTime,
+    /// How it ended and when, if it has.
+    pub ended: Option<RanTo<'a>>,
+}
+
+/// How a request ended.
+#[derive(Debug, Clone, Copy)]
+pub struct RanTo<'a> {
+    /// The time from [`RanIn::began`] on.
+    pub after: Duration,
+    /// The class of its error, `cancelled` if somebody stopped it; nothing if it is done.
+    pub error: Option<&'a str>,
+    /// Token counts, added up over all steps.
+    pub usage: &'a Map,
+    /// The model that was asked last.
+    pub model: &'a ModelName,
+}
+
+/// Several watchers as one.
+pub struct Watchers(pub Vec<Arc<dyn Watcher>>);
+
+impl Watcher for Watchers {
+    fn happened(&self, app: &Application, event: &Event) {
+        self.0.iter().for_each(|watcher| watcher.happened(app, event));
+    }
+
+    fn hook_failed(&self, plugin: &str, hook: &str, error: &Error) {
+        self.0.iter().for_each(|watcher| watcher.hook_failed(plugin, hook, error));
+    }
+
+    fn ran(&self, request: &RanIn<'_>, trace: &[Map]) {
+        self.0.iter().for_each(|watcher| watcher.ran(request, trace));
+    }
 }
 
 /// Tells a watcher of hooks that fail outside of any request.

@@ -135,6 +135,11 @@ impl CallContext {
         self
     }
 
+    /// What a layer above the core set under a key it owns.
+    pub fn owned(&self, key: &str) -> Option<&Value> {
+        self.owned.get(key)
+    }
+
     /// Data of the caller.
     pub fn data(&self) -> &Map {
         &self.data

@@ -118,9 +118,13 @@ impl Server {
             "user_id": identity.scope().user(),
             "right": identity.right().map(Right::as_str),
         });
-        CallContext::new("HTTP client")
+        let context = CallContext::new("HTTP client")
             .from_source(TriggerSource::Server)
             .owning("server", told)
-            .owning("request_id", request_id.as_str())
+            .owning("request_id", request_id.as_str());
+        match request_id.trace_parent() {
+            Some(parent) => context.owning("trace_parent", parent),
+            None => context,
+        }
     }
 }

@@ -13,6 +13,7 @@ mod limits;
 mod metrics;
 mod openai;
 mod page;
+mod plugin_numbers;
 mod problem;
 mod request_id;
 mod route;

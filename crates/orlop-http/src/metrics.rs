@@ -1,10 +1,9 @@
 //! Numbers for Prometheus: what happened in this process, counted where it happens.
 
+use crate::plugin_numbers::{HookNumbers, PluginError, PluginNumbers};
 use axum::http::Method;
-use orlop_app::config::resolve_request_config;
-use orlop_app::{Application, Event, EventKind, Scope, UnderWay, Watcher};
-use orlop_core::{Error, Map};
-use orlop_types::app_event::ModelName;
+use orlop_app::{Application, Event, EventKind, RanIn, Scope, UnderWay, Watcher};
+use orlop_core::{Error, Map, Value};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,6 +11,20 @@ use std::time::{Duration, Instant};
 
 /// Upper bounds of the buckets durations are counted in, in seconds.
 const BOUNDS: &[f64] = &[0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0];
+
+/// What is told of each hook of each plugin.
+type OfHook = fn(&HookNumbers) -> Option<f64>;
+const HOOK_NUMBERS: [(&str, &str, OfHook); 3] = [
+    ("orlop_plugin_errors_total", "Hooks of plugins that failed.", |of| {
+        (of.errors > 0).then_some(of.errors as f64)
+    }),
+    ("orlop_hook_calls_total", "Hooks of plugins that ran in requests.", |of| {
+        (of.calls > 0).then_some(of.calls as f64)
+    }),
+    ("orlop_hook_seconds_total", "Seconds that hooks of plugins ran in requests.", |of| {
+        (of.calls > 0).then_some(of.seconds)
+    }),
+];
 
 /// Everything that is counted. Clones count together.
 #[derive(Clone, Default)]
@@ -31,8 +44,9 @@ struct Numbers {
     cost: BTreeMap<(String, String), f64>,
     tool_calls: BTreeMap<String, u64>,
     fallbacks: u64,
-    /// By plugin and hook.
-    plugin_errors: BTreeMap<(String, String), u64>,
+    model_seconds: Histogram,
+    tool_seconds: Histogram,
+    plugins: PluginNumbers,
     /// Turns under way: their agent, and when they began.
     open: HashMap<(Scope, String), (String, Instant)>,
     /// Requests that wait for a busy session.
@@ -94,6 +108,11 @@ impl Metrics {
         Queued(self.clone())
     }
 
+    /// What the hooks of a plugin did, and its last failures.
+    pub(crate) fn of_plugin(&self, plugin: &str) -> (Vec<HookNumbers>, Vec<PluginError>) {
+        self.numbers().plugins.of(plugin)
+    }
+
     /// All numbers in the text format of Prometheus.
     pub(crate) fn text(&self, now: UnderWay, streams: usize, connections: usize) -> String {
         let numbers = self.numbers();
@@ -123,11 +142,15 @@ impl Metrics {
         let calls = numbers.tool_calls.iter();
         let calls = calls.map(|(tool, count)| (labels(&[("tool", tool)]), *count as f64));
         series("orlop_tool_calls_total", "Tool calls of models.", "counter", calls, &mut out);
-        let errors = numbers.plugin_errors.iter().map(|((plugin, hook), count)| {
-            (labels(&[("plugin", plugin), ("hook", hook)]), *count as f64)
-        });
-        let help = "Hooks of plugins that failed.";
-        series("orlop_plugin_errors_total", help, "counter", errors, &mut out);
+        let took = "Seconds a model call took, with its fragments.";
+        numbers.model_seconds.write("orlop_model_call_seconds", took, &mut out);
+        numbers.tool_seconds.write("orlop_tool_seconds", "Seconds a tool ran.", &mut out);
+        for (name, help, number) in HOOK_NUMBERS {
+            let values = numbers.plugins.all().filter_map(|(plugin, of)| {
+                Some((labels(&[("plugin", plugin), ("hook", &of.hook)]), number(&of)?))
+            });
+            series(name, help, "counter", values, &mut out);
+        }
         let one = |value: f64| [(String::new(), value)].into_iter();
         let fallbacks = one(numbers.fallbacks as f64);
         let help = "Models that could not be asked, so that another was.";
@@ -180,37 +203,40 @@ impl Watcher for Metrics {
             numbers.turn_seconds.add(at.elapsed());
         }
         if let EventKind::Final { usage: Some(usage), model, .. } = &event.kind {
-            let cost = model.as_ref().and_then(|model| cost_of(app, &agent, model, usage));
             let model = model.as_ref().map(ToString::to_string).unwrap_or_default();
-            numbers.spent(&agent, &model, usage, cost);
+            numbers.spent(&agent, &model, usage);
         }
         *numbers.turns.entry((agent, outcome)).or_default() += 1;
     }
 
-    fn hook_failed(&self, plugin: &str, hook: &str, _: &Error) {
-        let key = (plugin.to_owned(), hook.to_owned());
-        *self.numbers().plugin_errors.entry(key).or_default() += 1;
+    fn hook_failed(&self, plugin: &str, hook: &str, error: &Error) {
+        self.numbers().plugins.failed(plugin, hook, error);
+    }
+
+    fn ran(&self, _: &RanIn<'_>, trace: &[Map]) {
+        let mut numbers = self.numbers();
+        for entry in trace {
+            let took = entry.get("duration_us").and_then(Value::as_u64).unwrap_or_default();
+            let took = Duration::from_micros(took);
+            match entry.get("kind").and_then(Value::as_str) {
+                Some("model_call") => numbers.model_seconds.add(took),
+                Some("tool_call") => numbers.tool_seconds.add(took),
+                _ => numbers.plugins.ran(entry),
+            }
+        }
     }
 }
 
 impl Numbers {
-    fn spent(&mut self, agent: &str, model: &str, usage: &Map, cost: Option<f64>) {
+    fn spent(&mut self, agent: &str, model: &str, usage: &Map) {
         for (kind, value) in usage.iter().filter(|(kind, _)| kind.ends_with("tokens")) {
             let name = (agent.to_owned(), model.to_owned(), kind.clone());
             *self.tokens.entry(name).or_default() += value.as_u64().unwrap_or_default();
         }
-        if let Some(dollars) = cost {
+        if let Some(dollars) = usage.get("cost").and_then(Value::as_f64) {
             *self.cost.entry((agent.to_owned(), model.to_owned())).or_default() += dollars;
         }
     }
-}
-
-/// What a turn cost in dollars, if the provider knows its price.
-fn cost_of(app: &Application, agent: &str, model: &ModelName, usage: &Map) -> Option<f64> {
-    let (core, config) = app.agent(agent).ok()?;
-    let provider = model.provider.clone().map(|name| ("provider".to_owned(), name.into()));
-    let config = resolve_request_config(&config, &[&provider.into_iter().collect()]);
-    core.cost(&config, model.model.as_deref()?, usage)
 }
 
 fn head(name: &str, help: &str, kind: &str, out: &mut String) {

@@ -18,6 +18,7 @@ pub(crate) const HEADER: HeaderName = HeaderName::from_static("x-request-id");
 pub struct RequestId {
     id: String,
     given: bool,
+    trace_parent: Option<String>,
 }
 
 impl RequestId {
@@ -31,11 +32,16 @@ impl RequestId {
         self.given
     }
 
+    /// The trace that the client is in, as it tells in the header `traceparent`.
+    pub fn trace_parent(&self) -> Option<&str> {
+        self.trace_parent.as_deref()
+    }
+
     /// The same request under the id that its body gives it, if it does.
     #[must_use]
     pub(crate) fn or_of_body(self, id: Option<String>) -> Self {
         match id {
-            Some(id) => Self { id, given: true },
+            Some(id) => Self { id, given: true, ..self },
             None => self,
         }
     }
@@ -53,21 +59,24 @@ impl FromRequestParts<Server> for RequestId {
 }
 
 fn fresh() -> RequestId {
-    RequestId { id: uuid::Uuid::new_v4().to_string(), given: false }
+    RequestId { id: uuid::Uuid::new_v4().to_string(), given: false, trace_parent: None }
 }
 
 /// Gives every request its id, and the response the id it did not set itself.
 pub(crate) async fn assign(mut request: Request, next: Next) -> Response {
-    let (id, checked) = match request.headers().get(&HEADER) {
+    let (mut id, checked) = match request.headers().get(&HEADER) {
         None => (fresh(), Ok(())),
         Some(given) => {
             let given = given.to_str().unwrap_or_default().to_owned();
             match orlop_app::check_id("request", &given) {
-                Ok(()) => (RequestId { id: given, given: true }, Ok(())),
+                Ok(()) => (RequestId { id: given, given: true, trace_parent: None }, Ok(())),
                 Err(error) => (fresh(), Err(Problem::from(error))),
             }
         }
     };
+    let parent = request.headers().get("traceparent").and_then(|parent| parent.to_str().ok());
+    // What is no such thing is ignored, as its specification says.
+    id.trace_parent = parent.filter(|parent| is_trace_parent(parent)).map(str::to_owned);
     request.extensions_mut().insert(id.clone());
     let mut response = match checked {
         Ok(()) => next.run(request).await,
@@ -77,4 +86,50 @@ pub(crate) async fn assign(mut request: Request, next: Next) -> Response {
         response.headers_mut().entry(HEADER).or_insert(value);
     }
     response
+}
+
+/// Whether a text is a `traceparent` (W3C Trace Context): version, trace, span and flags in hex.
+fn is_trace_parent(text: &str) -> bool {
+    let parts: Vec<&str> = text.splitn(5, '-').collect();
+    let hex = |part: &str, length: usize| {
+        part.len() == length
+            && part.bytes().all(|byte| byte.is_ascii_hexdigit() && !byte.is_ascii_uppercase())
+    };
+    let named = |part: &str| part.bytes().any(|byte| byte != b'0');
+    match parts.as_slice() {
+        [version, trace, span, flags, rest @ ..] => {
+            hex(version, 2)
+                && *version != "ff"
+                && hex(trace, 32)
+                && hex(span, 16)
+                && hex(flags, 2)
+                && named(trace)
+                && named(span)
+                && (rest.is_empty() || *version != "00")
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trace_parent_is_taken_as_its_specification_says() {
+        let (trace, span) = ("4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7");
+        for (text, taken) in [
+            (format!("00-{trace}-{span}-01"), true),
+            (format!("01-{trace}-{span}-01-more"), true),
+            (format!("00-{trace}-{span}-01-more"), false),
+            (format!("ff-{trace}-{span}-01"), false),
+            (format!("00-{}-{span}-01", "0".repeat(32)), false),
+            (format!("00-{trace}-{}-01", "0".repeat(16)), false),
+            (format!("00-{}-{span}-01", trace.to_uppercase()), false),
+            (format!("00-{trace}-{span}"), false),
+            (String::new(), false),
+        ] {
+            assert_eq!(is_trace_parent(&text), taken, "{text}");
+        }
+    }
 }

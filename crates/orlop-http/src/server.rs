@@ -151,6 +151,16 @@ impl Server {
         }
     }
 
+    /// Whether users may make links by which others read a session.
+    pub(crate) fn shares(&self) -> bool {
+        self.0.settings.share_links
+    }
+
+    /// Counts a request of somebody who has no token; refused if there were too many.
+    pub(crate) fn count(&self, who: &Arc<str>) -> Result<(), Problem> {
+        self.0.rates.count(who)
+    }
+
     pub(crate) fn limits(&self) -> &ServerLimits {
         &self.0.settings.limits
     }
@@ -165,6 +175,10 @@ impl Server {
 
     pub(crate) fn max_asset_bytes(&self) -> u64 {
         self.0.settings.max_asset_bytes
+    }
+
+    pub(crate) fn asset_types(&self) -> Option<&[String]> {
+        self.0.settings.asset_types.as_deref()
     }
 
     /// The application, for nobody in particular.

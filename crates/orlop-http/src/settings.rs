@@ -19,10 +19,14 @@ pub struct Settings {
     pub hosts: Vec<String>,
     /// Pages elsewhere that may use it.
     pub origins: Vec<String>,
+    /// Whether users may make links by which others read a session.
+    pub share_links: bool,
     /// How much of it may be used.
     pub limits: ServerLimits,
     /// The largest attachment.
     pub max_asset_bytes: u64,
+    /// The media types of attachments; all if there is none.
+    pub asset_types: Option<Vec<String>>,
     /// What counts; the same one watches the application.
     pub metrics: Metrics,
 }
@@ -34,8 +38,10 @@ impl Default for Settings {
             jwt: None,
             hosts: Vec::new(),
             origins: Vec::new(),
+            share_links: false,
             limits: ServerLimits::default(),
             max_asset_bytes: orlop_app::assets::MAX_BYTES,
+            asset_types: None,
             metrics: Metrics::default(),
         }
     }
@@ -61,7 +67,7 @@ impl fmt::Debug for Token {
 impl Settings {
     /// What `[server]` and `[assets]` say.
     pub fn of(config: &AppConfig) -> Result<Self> {
-        let section = config.server()?;
+        let (section, assets) = (config.server()?, config.assets()?);
         let tokens = section.tokens.into_iter().map(|token| {
             let rights = token.scopes.iter().map(|name| right_named(name));
             Ok(Token {
@@ -75,8 +81,10 @@ impl Settings {
             jwt: section.jwt,
             hosts: section.hosts,
             origins: section.origins,
+            share_links: section.share_links,
             limits: section.limits,
-            max_asset_bytes: config.assets()?.max_bytes,
+            max_asset_bytes: assets.max_bytes,
+            asset_types: assets.types,
             metrics: Metrics::default(),
         })
     }

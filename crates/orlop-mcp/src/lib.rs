@@ -20,6 +20,7 @@ mod resources;
 mod server;
 mod status;
 mod stdio;
+mod supply;
 mod tool;
 mod words;
 
@@ -84,7 +85,7 @@ impl McpServers {
         let add = |plugins: Plugins, server: &Arc<Server>| {
             plugins.tool(Arc::new(ServerTools(server.clone())))
         };
-        let plugins = self.0.iter().fold(plugins, add);
+        let plugins = self.0.iter().fold(plugins, add).supplied_by(Arc::new(self.clone()));
         if self.0.is_empty() {
             return plugins;
         }

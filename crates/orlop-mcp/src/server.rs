@@ -332,6 +332,11 @@ impl Server {
         Error::unavailable(format!("MCP server \"{}\" {what}", self.name))
     }
 
+    /// Whether it runs, or is talked to.
+    pub(crate) fn is_connected(&self) -> bool {
+        matches!(&self.state().link, Link::On(connection) if !connection.is_closed())
+    }
+
     /// What is wrong with it, as far as it was tried.
     pub(crate) fn error(&self) -> Option<Error> {
         self.settings.as_ref().err().cloned().or_else(|| self.state().error.clone())

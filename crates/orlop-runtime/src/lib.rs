@@ -24,6 +24,7 @@ mod reach;
 mod reverse;
 mod sdk;
 mod secrets;
+mod supply;
 mod tap;
 
 pub use bundle::{Bundle, CommandHook, HookEvent};
@@ -44,6 +45,7 @@ use plugin::ProcessPlugin;
 use process::Process;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use supply::Packages;
 
 /// The packages of an application, and their processes.
 #[derive(Clone)]
@@ -51,6 +53,7 @@ pub struct Runtime {
     env: RuntimeEnv,
     home: PathBuf,
     packages: Vec<Arc<Loaded>>,
+    left_out: Vec<LeftOut>,
     tap: Option<Tap>,
 }
 
@@ -82,7 +85,7 @@ struct Loaded {
 impl Runtime {
     /// A runtime without packages. What belongs to plugins is kept in `home`.
     pub fn new(env: RuntimeEnv, home: impl Into<PathBuf>) -> Self {
-        Self { env, home: home.into(), packages: Vec::new(), tap: None }
+        Self { env, home: home.into(), packages: Vec::new(), left_out: Vec::new(), tap: None }
     }
 
     /// A runtime with the packages of a configuration and those the user added. A package that
@@ -116,6 +119,7 @@ impl Runtime {
                 left_out.push(LeftOut { name, reason: error.message().to_owned() });
             }
         }
+        runtime.left_out.clone_from(&left_out);
         (runtime, left_out)
     }
 
@@ -226,6 +230,7 @@ impl Runtime {
         }
         // Extensions stand beside providers, which are all known now.
         let extensions = all.into_iter().filter(|(held, _)| held.kind() == Some(Kind::Extension));
+        let plugins = plugins.supplied_by(Arc::new(Packages { runtime: self.clone() }));
         extensions.fold(plugins, |plugins, (held, plugin)| {
             plugins.extension(held.provider.as_deref(), plugin)
         })

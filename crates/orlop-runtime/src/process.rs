@@ -8,6 +8,7 @@ use crate::launch::Launch;
 use crate::package::Package;
 use crate::peer::Peer;
 use crate::tap::{ProcessTap, Tap};
+use orlop_app::PluginHealth;
 use orlop_core::{Error, Map, Result};
 use rustix::process::Pid;
 use serde_json::json;
@@ -88,6 +89,20 @@ impl Process {
     /// The connection, if the process runs.
     pub(crate) fn running(&self) -> Option<Arc<Peer>> {
         self.state().peer.clone().filter(|peer| peer.is_alive())
+    }
+
+    /// How it is doing, and what is wrong with it.
+    pub(crate) fn health(&self) -> (PluginHealth, Option<String>) {
+        let state = self.state();
+        let alive = state.peer.as_ref().is_some_and(|peer| peer.is_alive());
+        match (alive, state.failures) {
+            (true, _) => (PluginHealth::Running, None),
+            (false, 0) => (PluginHealth::NotStarted, None),
+            (false, times) => {
+                let problem = format!("it ended unexpectedly, {times} times in a row");
+                (PluginHealth::Failed, Some(problem))
+            }
+        }
     }
 
     /// The connection; starts the process if it does not run.

@@ -228,7 +228,7 @@ pub(crate) fn delete(
         );
         tx.execute(&sql, &keys)?;
     }
-    for table in ["turns", "events", "changes", "plugin_states", "assets"] {
+    for table in ["turns", "events", "changes", "plugin_states", "assets", "shares"] {
         let sql =
             format!("DELETE FROM {table} WHERE tenant = $1 AND user_id = $2 AND session = $3");
         tx.execute(&sql, &keys)?;

@@ -17,6 +17,7 @@ mod plugin_states;
 mod postgres;
 mod search;
 mod sessions;
+mod shares;
 mod sql_store;
 mod sqlite;
 mod turns;

@@ -2,12 +2,14 @@
 
 use crate::database::{Access, Dialect, Tx, params};
 use crate::workers::Workers;
-use crate::{assets, changes, commit, events, leases, plugin_states, search, sessions, turns};
+use crate::{
+    assets, changes, commit, events, leases, plugin_states, search, sessions, shares, turns,
+};
 use orlop_app::Scope;
 use orlop_app::store::{
     Acquired, AssetRecord, ChangeNote, Commit, Committed, EventQuery, Head, Hit, Lease, ListQuery,
-    NewEvent, Numbers, Page, PluginState, SearchQuery, Store, StoreHealth, Stored, StoredChange,
-    StoredSession, TurnRecord,
+    NewEvent, Numbers, Page, PluginState, SearchQuery, ShareRecord, Store, StoreHealth, Stored,
+    StoredChange, StoredSession, TurnRecord,
 };
 use orlop_core::types::app_event::Event;
 use orlop_core::{Map, Message, Result, Value};
@@ -234,6 +236,31 @@ impl<Kind: 'static> Store for SqlStore<Kind> {
     fn delete_asset<'a>(&'a self, scope: &'a Scope, id: &'a str) -> Stored<'a, bool> {
         let (scope, id) = (scope.clone(), id.to_owned());
         self.write(move |tx| assets::delete(tx, &scope, &id))
+    }
+
+    fn put_share<'a>(&'a self, scope: &'a Scope, share: &'a ShareRecord) -> Stored<'a, ()> {
+        let (scope, share) = (scope.clone(), share.clone());
+        self.write(move |tx| shares::put(tx, &scope, &share))
+    }
+
+    fn shares<'a>(&'a self, scope: &'a Scope, session: &'a str) -> Stored<'a, Vec<ShareRecord>> {
+        let (scope, session) = (scope.clone(), session.to_owned());
+        self.read(move |tx| shares::list(tx, &scope, &session))
+    }
+
+    fn share<'a>(&'a self, id: &'a str) -> Stored<'a, Option<(Scope, ShareRecord)>> {
+        let id = id.to_owned();
+        self.read(move |tx| shares::find(tx, &id))
+    }
+
+    fn delete_share<'a>(
+        &'a self,
+        scope: &'a Scope,
+        session: &'a str,
+        id: &'a str,
+    ) -> Stored<'a, bool> {
+        let (scope, session, id) = (scope.clone(), session.to_owned(), id.to_owned());
+        self.write(move |tx| shares::delete(tx, &scope, &session, &id))
     }
 
     fn changes<'a>(&'a self, scope: &'a Scope, session: &'a str) -> Stored<'a, Vec<ChangeNote>> {

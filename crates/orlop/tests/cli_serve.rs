@@ -132,3 +132,66 @@ async fn killed_in_the_middle_of_many_turns_it_goes_on_where_it_was() {
         }
     }
 }
+
+/// A host plugin that leaves a file when it is stopped.
+const GUARD: &str = "\
+import os
+
+class Guard:
+    name = 'guard'
+
+    def on_request_start(self, context):
+        pass
+
+    def stop(self):
+        open(os.path.join(os.environ['PLUGIN_DATA'], 'stopped'), 'w').close()
+";
+
+#[tokio::test] // L-04
+async fn told_to_end_in_the_middle_of_an_answer_it_loses_nothing() {
+    let place = Place::new("serve-term").await;
+    let script = |pace: u64| {
+        let text = "text = [\"one \", \"two \", \"three\"]";
+        place.write("script.toml", format!("[[replies]]\npace_ms = {pace}\n{text}\n"));
+    };
+    place.write("guard.py", GUARD);
+    place.run(&["plugin", "add", "guard.py"]).await.ok();
+    place.write(
+        "orlop.toml",
+        "[agents.default]\nprovider = \"scripted\"\nscript = \"script.toml\"\n[server.limits]\nshutdown_timeout_s = 1\n",
+    );
+    // The rest of the answer would come after an hour.
+    script(3_600_000);
+    let mut served = drained(serve(&place, &[]).await);
+    ask(&served, "POST", "/sessions", r#"{"session_id": "s"}"#).await;
+    let body = r#"{"content": "count", "request_id": "r"}"#;
+    let mut client = open(&served, "POST", "/sessions/s/requests", body).await;
+    let (mut seen, mut buffer) = (String::new(), [0; 4096]);
+    while !seen.contains("event: partial") {
+        let count = client.read(&mut buffer).await.unwrap();
+        assert!(count > 0, "{seen}");
+        seen.push_str(&String::from_utf8_lossy(&buffer[..count]));
+    }
+    signal(&served.child, "TERM");
+    // Its client is told where to go on, and the connection ends.
+    client.read_to_string(&mut seen).await.unwrap();
+    assert!(!seen.contains("two") && !seen.contains("event: final"), "{seen}");
+    let (_, resume) = seen.split_once("event: resume\ndata: ").unwrap();
+    let resume: Value = serde_json::from_str(resume.lines().next().unwrap()).unwrap();
+    assert_eq!(resume["after"], last_id(&seen));
+    let ended = tokio::time::timeout(BOUND, served.child.wait()).await.unwrap().unwrap();
+    assert_eq!(ended.code(), Some(0));
+    assert!(TcpStream::connect(&served.address).await.is_err());
+    let stopped = place.home().join("plugin-data/guard/stopped");
+    assert!(stopped.exists(), "{}", stopped.display());
+
+    script(0);
+    let served = drained(serve(&place, &[]).await);
+    let path = resume["url"].as_str().unwrap().strip_prefix("/api/v1").unwrap();
+    let rest = ask(&served, "GET", path, "").await;
+    assert_eq!(rest.matches("event: final").count(), 1, "{rest}");
+    let stored = ask(&served, "GET", "/sessions/s", "").await;
+    for text in [&rest, &stored] {
+        assert!(text.contains("\"content\":\"one two three\""), "{text}");
+    }
+}

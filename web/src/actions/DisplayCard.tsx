@@ -20,8 +20,13 @@ export function DisplaysAt({ placement }: { placement: Placement }) {
     const close = () => page.actions.dismiss(top.number);
     return (
       <Modal key={top.number} title={top.display.title ?? "Message"} closable={top.display.dismissible} onClose={close}>
-        <Body shown={top} />
-        <Actions shown={top} />
+        <div className="modal-display" data-variant={top.display.variant}>
+          <VariantIcon variant={top.display.variant} />
+          <div className="display-content">
+            <Body shown={top} />
+            <Actions shown={top} />
+          </div>
+        </div>
       </Modal>
     );
   }

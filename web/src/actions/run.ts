@@ -6,9 +6,12 @@ import type { Page } from "../state/page";
 import type { DisplayAction } from "./display";
 import type { ActionElement } from "./elements";
 import { type Outcome, failedOutcome, notice, outcomeOf } from "./outcome";
+import { OwnRuns } from "./own";
 import { type Surface, dismiss, followUp, show } from "./surface";
 
 export class ActionRunner {
+  private readonly own = new OwnRuns();
+
   constructor(private readonly page: Page) {}
 
   /** Asks what plugins contribute for the session in view. */
@@ -22,6 +25,16 @@ export class ActionRunner {
     } catch {
       // The conversation is of use without buttons; the next load asks again.
       if (this.page.store.get().openId === openId) this.page.store.patch({ elements: [] });
+    }
+  }
+
+  /** Runs an action whose result the page itself has a place for. */
+  async ask(plugin: string, action: string, sessionId: string | null, params: JsonMap): Promise<JsonMap> {
+    const answered = this.own.begin(sessionId, plugin, action);
+    try {
+      return (await this.page.api.runAction(plugin, action, sessionId, params)).result;
+    } finally {
+      answered();
     }
   }
 
@@ -57,7 +70,12 @@ export class ActionRunner {
     this.page.store.patch({ displays: dismiss(this.page.store.get().displays, number) });
   }
 
-  /** The result of an action that ran by itself, or was run elsewhere. */
+  /** An action ran: by itself, elsewhere, or here, which is no news. */
+  ran({ plugin, action_id, result }: { plugin: string; action_id: string; result: JsonMap }, sessionId: string): void {
+    if (!this.own.tells(sessionId, plugin, action_id)) this.came(result, sessionId);
+  }
+
+  /** Something to see that nobody here asked for. */
   came(result: JsonMap, sessionId: string): void {
     const { display } = outcomeOf(result);
     const { openId, displays } = this.page.store.get();
@@ -65,12 +83,15 @@ export class ActionRunner {
   }
 
   private async call(plugin: string, action: string, sessionId: string | null, params: JsonMap): Promise<Outcome> {
+    const answered = this.own.begin(sessionId, plugin, action);
     try {
       const { result, change_id } = await this.page.api.runAction(plugin, action, sessionId, params);
       if (sessionId && change_id) this.offerUndo(sessionId, change_id);
       return outcomeOf(result);
     } catch (error) {
       return failedOutcome(asProblem(error));
+    } finally {
+      answered();
     }
   }
 

@@ -86,6 +86,19 @@ export async function follow(options: FollowOptions): Promise<void> {
   }
 }
 
+/** The events that one connection tells, for what is over already. */
+export async function told(client: Client, path: string, signal: AbortSignal): Promise<Event[]> {
+  const response = await client.raw(path, { headers: { accept: "text/event-stream" }, signal });
+  const events: Event[] = [];
+  if (!response.body) return events;
+  for await (const { data } of serverEvents(response.body, () => undefined)) {
+    const event = read(data);
+    if (event) events.push(event);
+    if (event && endsRequest(event)) break;
+  }
+  return events;
+}
+
 function read(data: string): Event | null {
   try {
     const event = JSON.parse(data) as Event;

@@ -1,7 +1,7 @@
 //! The routes of the HTTP API that the page uses, one function each.
 
 import type { Client } from "./client";
-import type { ActionOutcome, Agent, Asset, JsonMap, PluginNames, RequestState, Session, SessionPage, Summary, TraceEntry, Verdict } from "./types";
+import type { ActionOutcome, Agent, Asset, Info, JsonMap, Message, Plugin, PluginNames, RequestState, Session, SessionPage, Share, SharedSession, Summary, TraceEntry, Tries, Verdict } from "./types";
 
 const id = encodeURIComponent;
 
@@ -22,6 +22,8 @@ export class Api {
     return (await this.client.json<List<T>>(path, { signal })).items;
   }
 
+  info = () => this.client.json<Info>("/info");
+  allPlugins = () => this.list<Plugin>("/plugins");
   agents = () => this.list<Agent>("/agents");
   models = (agent: string) => this.list<JsonMap>(`/agents/${id(agent)}/models`);
   tools = (agent: string) => this.list<JsonMap>(`/agents/${id(agent)}/tools`);
@@ -29,8 +31,9 @@ export class Api {
   uiSchema = (agent: string, session: string | null) => this.list<JsonMap>(`/agents/${id(agent)}/ui-schema${query({ session_id: session })}`);
   templates = (agent: string) => this.list<JsonMap>(`/agents/${id(agent)}/templates`);
 
-  sessions = (title: string, cursor: string | null, signal?: AbortSignal) =>
-    this.client.json<SessionPage>(`/sessions${query({ query: title, cursor, limit: 50 })}`, { signal });
+  /** Sessions that are not put away, or those that are. */
+  sessions = (title: string, archived: boolean, cursor: string | null, signal?: AbortSignal) =>
+    this.client.json<SessionPage>(`/sessions${query({ query: title, archived: archived ? "only" : "without", cursor, limit: 50 })}`, { signal });
   /** Sessions in whose messages all these words occur. */
   search = (words: string, signal?: AbortSignal) => this.list<Summary>(`/search${query({ query: words, limit: 30 })}`, signal);
   createSession = (agent: string | null) => this.client.json<Summary>("/sessions", { body: agent ? { agent_id: agent } : {} });
@@ -42,6 +45,10 @@ export class Api {
   deleteSession = (session: string) => this.client.json<void>(`/sessions/${id(session)}`, { method: "DELETE" });
   fork = (session: string, upto: number | null) =>
     this.client.json<Summary>(`/sessions/${id(session)}/fork`, { body: upto === null ? {} : { upto_index: upto } });
+  /** Goes on from before a message of the user, in a session of its own. */
+  branch = (session: string, index: number) =>
+    this.client.json<{ session: Summary; message: Message }>(`/sessions/${id(session)}/branches`, { body: { index } });
+  branches = (session: string, index: number) => this.client.json<Tries>(`/sessions/${id(session)}/branches${query({ index })}`);
   slice = (session: string, cut: { start?: number; end?: number; remove_indices?: number[] }) =>
     this.client.json<Summary>(`/sessions/${id(session)}/slice`, { body: cut });
   switchAgent = (session: string, agent: string) =>
@@ -50,6 +57,15 @@ export class Api {
   importSession = (session: JsonMap) => this.client.json<Summary>("/sessions/import", { body: session });
   undo = (session: string, change: string) =>
     this.client.json<Summary>(`/sessions/${id(session)}/changes/${id(change)}/undo`, { body: {} });
+
+  shares = (session: string) => this.list<Share>(`/sessions/${id(session)}/shares`);
+  /** Makes a link; only now it is told. */
+  share = (session: string) => this.client.json<Share & { link: string }>(`/sessions/${id(session)}/shares`, { body: {} });
+  unshare = (session: string, share: string) => this.client.json<void>(`/sessions/${id(session)}/shares/${id(share)}`, { method: "DELETE" });
+  /** What a link shows: the end of a session, or what stands before a position. */
+  shared = (link: string, before: number | null, signal?: AbortSignal) =>
+    this.client.json<SharedSession>(`/shared/${id(link)}${query({ before })}`, { signal });
+  sharedEventsPath = (link: string) => `/shared/${id(link)}/events`;
 
   requestPath = (session: string) => `/sessions/${id(session)}/requests`;
   /** The requests of a session, the newest first. */

@@ -344,6 +344,24 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/sessions/{id}/branches": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The tries of one message. */
+        get: operations["sessions_branches"];
+        put?: never;
+        /** Goes on from before a message. */
+        post: operations["sessions_branch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/sessions/{id}/slice": {
         parameters: {
             query?: never;
@@ -846,9 +864,15 @@ export interface components {
              * @description How many messages it has.
              */
             message_count: number;
+            /** @description Whether its user wants it at the top. */
+            pinned: boolean;
+            /** @description Whether its user put it away. */
+            archived: boolean;
         } & {
             [key: string]: unknown;
         };
+        /** @description Which sessions that were put away to list. */
+        PutAway: "without" | "with" | "only";
         /** @description A page of sessions. */
         SessionPage: {
             /** @description The sessions, the most recently changed first. */
@@ -908,6 +932,10 @@ export interface components {
              * @description How many messages it has.
              */
             message_count: number;
+            /** @description Whether its user wants it at the top. */
+            pinned: boolean;
+            /** @description Whether its user put it away. */
+            archived: boolean;
             /**
              * Format: uint
              * @description The position of the first message that is here.
@@ -947,6 +975,38 @@ export interface components {
             upto_index?: number | null;
             /** @description The id of the copy; a fresh one if it is not said. */
             session_id?: string | null;
+        };
+        /** @description Where to try again. */
+        NewBranch: {
+            /**
+             * Format: int64
+             * @description A message of the user, or an answer to it. Negative numbers count from the end.
+             */
+            index: number;
+            /** @description The id of the branch; a fresh one if it is not said. */
+            session_id?: string | null;
+        };
+        /** @description A session that goes on from before a message. */
+        MadeBranch: {
+            /** @description The new session, which ends before the message. */
+            session: components["schemas"]["SessionSummary"];
+            /** @description The message of the user that stood there, to be sent again or in other words. */
+            message: components["schemas"]["Message"];
+        };
+        /** @description The tries of one place. */
+        Tries: {
+            /** @description The sessions, in the order in which they were made. */
+            sessions: components["schemas"]["SessionSummary"][];
+            /**
+             * Format: uint
+             * @description Which of them this session belongs to, if it is still there.
+             */
+            current?: number | null;
+            /**
+             * Format: uint
+             * @description The position of the user's message.
+             */
+            message_index: number;
         };
         /** @description Which messages to keep. */
         Slice: {
@@ -1071,6 +1131,10 @@ export interface components {
              * @description How many messages it has.
              */
             message_count: number;
+            /** @description Whether its user wants it at the top. */
+            pinned: boolean;
+            /** @description Whether its user put it away. */
+            archived: boolean;
             /**
              * Format: uint
              * @description The position of the message.
@@ -1264,6 +1328,8 @@ export interface components {
             } | null;
             /** @description The model that gave the last answer; none if no model was asked. */
             model?: components["schemas"]["ModelName"] | null;
+            /** @description Calls of tools that the caller brought, if the request ended with some. */
+            caller_calls?: components["schemas"]["CallerCall"][];
         } | {
             /** @constant */
             type: "request_failed";
@@ -1341,7 +1407,45 @@ export interface components {
             message_count: number;
             /** @description Its title. */
             title?: string | null;
+            /** @description How full the context window is; in a final event whose model server counts tokens. */
+            context?: components["schemas"]["ContextUse"] | null;
         };
+        /** @description How much of its context window a conversation takes. */
+        ContextUse: {
+            /**
+             * Format: uint64
+             * @description The tokens of the conversation, the last answer included.
+             */
+            tokens: number;
+            /**
+             * Format: uint64
+             * @description The tokens that the model takes, if that is known.
+             */
+            window?: number | null;
+        };
+        /**
+         * @description A call of a tool that the caller brought. The caller runs it, and its next request carries the
+         *     result.
+         */
+        CallerCall: {
+            /** @description The id that the result must carry. */
+            call_id: string;
+            /** @description The tool. */
+            name: string;
+            /** @description The arguments, or the text of a free-form call. They are not compared with the tool's schema. */
+            input: unknown;
+            /**
+             * @description How to read the input.
+             * @default json
+             */
+            kind: components["schemas"]["PayloadKind"];
+            /** @description The call as the model made it. */
+            call: {
+                [key: string]: unknown;
+            };
+        };
+        /** @description How the payload of a call is to be read. */
+        PayloadKind: "json" | "text";
         /** @description A turn that is done. */
         TurnResult: {
             /** @description The request. */
@@ -2090,6 +2194,8 @@ export interface operations {
                 cursor?: string | null;
                 /** @description Also those in which an agent worked for another one. */
                 sub_sessions?: boolean;
+                /** @description Which of those that were put away; none of them if it is not said. */
+                archived?: components["schemas"]["PutAway"];
             };
             header?: never;
             path?: never;
@@ -2365,6 +2471,83 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SessionSummary"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    sessions_branches: {
+        parameters: {
+            query: {
+                /** @description The position of the message. Negative numbers count from the end. */
+                index: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Tries"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    sessions_branch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewBranch"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MadeBranch"];
                 };
             };
             400: components["responses"]["Problem"];

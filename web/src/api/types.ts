@@ -22,10 +22,59 @@ export type Asset = Schemas["AssetView"];
 /** A session in the list. Plugins add keys of their own. */
 export type Summary = Read<Schemas["SessionSummary"]>;
 export type SessionPage = Read<Schemas["SessionPage"]>;
+/** The tries of one message. */
+export type Tries = Read<Schemas["Tries"]>;
+/** How much of its context window a conversation takes. */
+export type ContextUse = Schemas["ContextUse"];
 /** What came of an action. */
 export type ActionOutcome = Read<Schemas["ActionOutcome"]>;
 export type NewRequest = Read<Schemas["NewRequest"]>;
 export type Verdict = Read<Schemas["Verdict"]>;
+
+/** What the server says of itself before anything else. */
+export interface Info {
+  version: string;
+  user: { tenant: string; user: string; right?: string | null };
+  share_links: boolean;
+  attachments: { max_bytes: number; types?: string[] | null };
+}
+
+/** A plugin, and how it is doing. */
+export interface Plugin {
+  name: string;
+  kinds: string[];
+  version?: string | null;
+  source: string;
+  package?: string | null;
+  state: string;
+  grants: string[];
+  /** Told to administrators. */
+  details?: {
+    place?: string | null;
+    problem?: string | null;
+    errors: { hook: string; at: string; message: string }[];
+    hooks: { hook: string; calls: number; errors: number; seconds: number }[];
+  } | null;
+}
+
+/** A link by which others read a session, without what makes it work. */
+export interface Share {
+  id: string;
+  created_at: string;
+}
+
+/** A message as somebody sees it who reads by a link. */
+export type SharedMessage = Message & { index: number };
+
+/** What a link shows of a session. */
+export interface SharedSession {
+  title?: string | null;
+  updated_at: string;
+  revision: number;
+  message_count: number;
+  first_index: number;
+  messages: SharedMessage[];
+}
 
 export interface Message {
   role: Role;
@@ -52,6 +101,8 @@ export interface RequestError {
   message: string;
   retryable?: boolean;
   context_overflow?: boolean;
+  /** Seconds to wait before another try, where the server says so. */
+  retry_after?: number | null;
 }
 
 interface EventHead {

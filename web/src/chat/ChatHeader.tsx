@@ -1,7 +1,7 @@
 //! The head of a session: its name, the buttons of plugins, and what can be done with it.
 
-import { Activity, Download, Ellipsis, FileDown, GitBranch, Menu as MenuIcon, Pencil, Settings2, Trash2 } from "lucide-react";
-import { useMemo, useState } from "react";
+import { Activity, Archive, ArchiveRestore, Download, Ellipsis, FileDown, GitBranch, Menu as MenuIcon, Pencil, Pin, PinOff, Settings2, Share2, Trash2 } from "lucide-react";
+import { useMemo } from "react";
 import { useActionDialog } from "../actions/ActionDialog";
 import { ElementIcon } from "../actions/ElementIcon";
 import { elementsOf } from "../actions/elements";
@@ -11,7 +11,7 @@ import { useApp, usePage } from "../state/page";
 import { isBusy } from "../state/conversation";
 import { IconButton } from "../ui/IconButton";
 import { Menu, MenuItem, MenuSeparator } from "../ui/Menu";
-import { openOverlay } from "../ui/overlay";
+import { openOverlay, useOverlay } from "../ui/overlay";
 import { setSidebar, useSidebar } from "../ui/sidebar";
 
 export function ChatHeader() {
@@ -19,14 +19,17 @@ export function ChatHeader() {
   const sidebar = useSidebar();
   const openId = useApp((state) => state.openId);
   const sessions = useApp((state) => state.list.sessions);
-  const stored = useApp((state) => state.conversation?.metadata.title);
+  const metadata = useApp((state) => state.conversation?.metadata);
   const all = useApp((state) => state.elements);
   const panel = useApp((state) => state.panel);
+  const shares = useApp((state) => state.info?.share_links ?? false);
   const busy = useApp((state) => state.conversation !== null && isBusy(state.conversation));
-  const [renaming, setRenaming] = useState(false);
+  const renaming = useOverlay() === "rename";
   const elements = useMemo(() => elementsOf(all, "session_action"), [all]);
   const start = useActionDialog();
+  const stored = metadata?.title;
   const title = titleOf(sessions.find((held) => held.session_id === openId) ?? { title: typeof stored === "string" ? stored : null });
+  const [pinned, archived] = [metadata?.pinned === true, metadata?.archived === true];
   return (
     <header className="chat-header">
       <IconButton label={sidebar ? "Hide sessions" : "Show sessions"} aria-expanded={sidebar} className="sidebar-toggle" onClick={() => setSidebar(!sidebar)}>
@@ -52,8 +55,11 @@ export function ChatHeader() {
               </MenuItem>
             ))}
             {elements.length > 0 && <MenuSeparator />}
-            <MenuItem icon={<Pencil />} onSelect={() => setRenaming(true)}>
+            <MenuItem icon={<Pencil />} onSelect={() => openOverlay("rename")}>
               Rename
+            </MenuItem>
+            <MenuItem icon={pinned ? <PinOff /> : <Pin />} onSelect={() => void page.sessions.pin(openId, !pinned)}>
+              {pinned ? "Unpin" : "Pin"}
             </MenuItem>
             <MenuItem icon={<Settings2 />} onSelect={() => openOverlay("session-settings")}>
               Settings of this session
@@ -61,6 +67,11 @@ export function ChatHeader() {
             <MenuItem icon={<GitBranch />} disabled={busy} onSelect={() => void page.sessions.fork(openId)}>
               Continue in a copy
             </MenuItem>
+            {shares && (
+              <MenuItem icon={<Share2 />} onSelect={() => openOverlay("share")}>
+                Share by a link
+              </MenuItem>
+            )}
             <MenuItem icon={<Download />} onSelect={() => void page.sessions.exportJson(openId)}>
               Export as JSON
             </MenuItem>
@@ -68,13 +79,16 @@ export function ChatHeader() {
               Export as Markdown
             </MenuItem>
             <MenuSeparator />
+            <MenuItem icon={archived ? <ArchiveRestore /> : <Archive />} onSelect={() => void page.sessions.archive(openId, !archived)}>
+              {archived ? "Take back" : "Archive"}
+            </MenuItem>
             <MenuItem icon={<Trash2 />} danger onSelect={() => page.sessions.remove(openId)}>
               Delete
             </MenuItem>
           </Menu>
         </>
       )}
-      {renaming && openId && <RenameDialog id={openId} title={title} onClose={() => setRenaming(false)} />}
+      {renaming && openId && <RenameDialog id={openId} title={title} onClose={() => openOverlay(null)} />}
     </header>
   );
 }

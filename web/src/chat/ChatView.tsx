@@ -9,6 +9,7 @@ import { Announcer } from "./Announcer";
 import { AgentChoice } from "./AgentChoice";
 import { ChatHeader } from "./ChatHeader";
 import { Composer } from "./Composer";
+import { ContextGauge } from "./ContextGauge";
 import { EmptyChat } from "./EmptyChat";
 import { MessageList } from "./MessageList";
 import { TurnFooter } from "./TurnFooter";
@@ -59,6 +60,7 @@ export function ChatView() {
           sessionId={conversation?.sessionId ?? "new"}
           items={items}
           busy={busy}
+          shown={displays.shown.findLast((shown) => shown.placement === "inline")?.number}
           after={
             <>
               <TurnFooter />
@@ -67,12 +69,14 @@ export function ChatView() {
           }
         />
       )}
-      <Composer attachments={attachments} footer={<AgentChoice />} />
+      <Composer attachments={attachments} footer={<AgentChoice />} gauge={<ContextGauge />} />
       <DisplaysAt placement="modal" />
       <Announcer items={items} busy={busy} />
       {dragged && (
         <div className="drop-zone" aria-hidden>
-          <FileUp /> Drop files to attach them
+          <FileUp />
+          <span>Drop files to attach them</span>
+          {attachments.limit !== "" && <small>{attachments.limit}</small>}
         </div>
       )}
     </section>

@@ -15,7 +15,7 @@ export function CompletionList({ id, list, at, onTake }: Props) {
   const chosen = useRef<HTMLLIElement>(null);
   useEffect(() => chosen.current?.scrollIntoView({ block: "nearest" }), [at]);
   return (
-    <ul className="completions" id={id} role="listbox" aria-label="Completions">
+    <ul className="completions" id={id} role="listbox" aria-label="Completions" tabIndex={0}>
       {list.map((completion, place) => (
         <li
           key={place}

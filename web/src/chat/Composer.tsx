@@ -17,7 +17,7 @@ import { useCompletions } from "./useCompletions";
 /** A paste this long becomes a file. */
 const LONG_PASTE = 12_000;
 
-export function Composer({ attachments, footer }: { attachments: Attachments; footer: React.ReactNode }) {
+export function Composer({ attachments, footer, gauge }: { attachments: Attachments; footer: React.ReactNode; gauge: React.ReactNode }) {
   const page = usePage();
   const openId = useApp((state) => state.openId);
   const busy = useApp((state) => state.conversation !== null && isBusy(state.conversation));
@@ -122,7 +122,7 @@ export function Composer({ attachments, footer }: { attachments: Attachments; fo
           onPaste={onPaste}
         />
         <div className="composer-row">
-          <IconButton label="Attach files" onClick={() => files.current?.click()}>
+          <IconButton label="Attach files" title={["Attach files", attachments.limit].filter(Boolean).join(": ")} onClick={() => files.current?.click()}>
             <Paperclip />
           </IconButton>
           <input
@@ -138,6 +138,7 @@ export function Composer({ attachments, footer }: { attachments: Attachments; fo
             }}
           />
           <div className="composer-footer">{footer}</div>
+          {gauge}
           {busy && (
             <IconButton label="Stop (Esc)" className="stop" onClick={() => void page.chat.stop()}>
               <Square />

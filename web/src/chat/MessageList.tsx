@@ -12,6 +12,8 @@ interface Props {
   busy: boolean;
   /** What stands behind the last item: displays, the sign that somebody is at work. */
   after: React.ReactNode;
+  /** Grows with everything behind the last item that somebody asked to see. */
+  shown?: number;
 }
 
 /** So near to the end counts as the end. */
@@ -20,7 +22,7 @@ const NEAR = 48;
 /** So long it takes until sizes are known, at most. */
 const SETTLE_MS = 600;
 
-export function MessageList({ sessionId, items, busy, after }: Props) {
+export function MessageList({ sessionId, items, busy, after, shown = 0 }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
   const list = useRef<VirtualizerHandle>(null);
   const sticks = useRef(true);
@@ -59,6 +61,8 @@ export function MessageList({ sessionId, items, busy, after }: Props) {
       if (sticks.current) toEnd();
     });
     observer.observe(content);
+    // A banner above, or a message field that grows, makes the view itself smaller.
+    observer.observe(view);
     return () => observer.disconnect();
   }, [toEnd]);
 
@@ -68,6 +72,10 @@ export function MessageList({ sessionId, items, busy, after }: Props) {
   useLayoutEffect(() => {
     if (sentKey !== null) stick();
   }, [sentKey, stick]);
+
+  useLayoutEffect(() => {
+    if (shown > 0) stick();
+  }, [shown, stick]);
 
   const onScroll = () => {
     const view = scroller.current;
@@ -87,14 +95,16 @@ export function MessageList({ sessionId, items, busy, after }: Props) {
   return (
     <div className="messages">
       <div className="scroller" ref={scroller} onScroll={onScroll} onWheel={letGo} onTouchMove={letGo} onKeyDown={letGo} onPointerDown={letGo} tabIndex={0} role="region" aria-label="Conversation">
-        <div className="column" role="feed" aria-busy={busy} aria-label="Messages">
-          <Virtualizer ref={list} scrollRef={scroller} data={items} itemSize={120} bufferSize={600}>
-            {(item, place) => (
-              <div className="item" data-kind={item.kind} data-next={items[place + 1]?.kind} data-last={place === items.length - 1 || undefined} key={item.key} role="article" aria-posinset={place + 1} aria-setsize={items.length} aria-label={labelOf(item)}>
-                <ItemView item={item} />
-              </div>
-            )}
-          </Virtualizer>
+        <div className="column">
+          <div role="feed" aria-busy={busy} aria-label="Messages">
+            <Virtualizer ref={list} scrollRef={scroller} data={items} itemSize={120} bufferSize={600}>
+              {(item, place) => (
+                <div className="item" data-kind={item.kind} data-next={items[place + 1]?.kind} data-last={place === items.length - 1 || undefined} key={item.key} role="article" aria-posinset={place + 1} aria-setsize={items.length} aria-label={labelOf(item)}>
+                  <ItemView item={item} />
+                </div>
+              )}
+            </Virtualizer>
+          </div>
           <div className="after-items">{after}</div>
         </div>
       </div>

@@ -12,7 +12,7 @@ import { Preview, ToolResult } from "./ToolResult";
 
 export function ToolCard({ tool }: { tool: ToolItem }) {
   const [open, setOpen] = useState(false);
-  const took = tool.began !== null && tool.ended !== null ? tool.ended - tool.began : null;
+  const took = tool.took ?? (tool.began !== null && tool.ended !== null ? tool.ended - tool.began : null);
   const isPlan = tool.display?.type === "todo";
   const isDiff = tool.display?.type === "diff";
   return (

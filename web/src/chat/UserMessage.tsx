@@ -3,10 +3,10 @@
 import { Check, ChevronLeft, ChevronRight, Copy, Pencil } from "lucide-react";
 import { type KeyboardEvent, useState } from "react";
 import { isMap } from "../api/types";
-import { placeAmong } from "../state/branches";
 import { isBusy } from "../state/conversation";
 import { type UserItem, textOf } from "../state/items";
 import { useApp, usePage } from "../state/page";
+import { useTries } from "../state/tries";
 import { IconButton } from "../ui/IconButton";
 import { useCopied } from "../ui/useCopied";
 import { MessageMenu } from "./MessageMenu";
@@ -116,11 +116,11 @@ function EditMessage({ text, index, onDone }: { text: string; index: number; onD
 /** Walks between the branches that part at this message. */
 function BranchWalker({ index }: { index: number }) {
   const page = usePage();
-  const metadata = useApp((state) => state.conversation?.metadata);
   const sessionId = useApp((state) => state.openId);
-  const place = metadata && sessionId ? placeAmong(metadata, index, sessionId) : null;
-  if (!place) return null;
-  const { ids, at } = place;
+  const tries = useTries(page.chat.tries, sessionId, index);
+  if (!tries) return null;
+  const ids = tries.sessions.map((summary) => summary.session_id);
+  const at = tries.current ?? ids.length - 1;
   const to = (number: number) => page.go(ids[number] ?? null);
   return (
     <span className="walker" role="group" aria-label="Branches">

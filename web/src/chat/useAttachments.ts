@@ -3,21 +3,21 @@
 import { useEffect, useRef, useState } from "react";
 import { asProblem } from "../api/problem";
 import type { Attachment } from "../state/app";
-import { usePage } from "../state/page";
-import { bytes } from "../ui/format";
-
-export const MAX_FILE = 20 * 1024 * 1024;
-export const MAX_FILES = 10;
+import { useApp, usePage } from "../state/page";
+import { limitText, refusal } from "./limits";
 
 export interface Attachments {
   list: Attachment[];
   add: (files: Iterable<File>) => void;
+  /** What may be attached, in words. */
+  limit: string;
   remove: (id: string) => void;
   clear: () => void;
 }
 
 export function useAttachments(): Attachments {
   const page = usePage();
+  const limits = useApp((state) => state.info?.attachments ?? null);
   const [list, setList] = useState<Attachment[]>([]);
   const held = useRef(list);
   held.current = list;
@@ -34,8 +34,7 @@ export function useAttachments(): Attachments {
   const add = (files: Iterable<File>) => {
     for (const file of files) {
       const id = crypto.randomUUID();
-      const full = held.current.length >= MAX_FILES;
-      const problem = full ? `A message takes ${MAX_FILES} files.` : file.size > MAX_FILE ? `Too large: ${bytes(file.size)} of at most ${bytes(MAX_FILE)}.` : file.size === 0 ? "The file is empty." : null;
+      const problem = refusal(file, held.current.length, limits);
       const preview = /^image\/(png|jpeg|gif|webp)$/.test(file.type) && !problem ? URL.createObjectURL(file) : null;
       const attachment: Attachment = { id, name: file.name || "pasted", size: file.size, mediaType: file.type, phase: problem ? "failed" : "uploading", problem, assetId: null, preview };
       held.current = [...held.current, attachment];
@@ -46,6 +45,7 @@ export function useAttachments(): Attachments {
   return {
     list,
     add,
+    limit: limitText(limits),
     remove: (id) =>
       setList((now) => {
         now.filter((it) => it.id === id).forEach(forget);

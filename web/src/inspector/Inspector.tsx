@@ -2,20 +2,23 @@
 
 import { X } from "lucide-react";
 import { useState } from "react";
-import { usePage } from "../state/page";
+import { useApp, usePage } from "../state/page";
 import { IconButton } from "../ui/IconButton";
 import { AgentParts } from "./AgentParts";
+import { Plugins } from "./Plugins";
 import { RequestTrace } from "./RequestTrace";
 import { Usage } from "./Usage";
 
-const TABS = ["Request", "Usage", "Agent"] as const;
+const TABS = ["Request", "Usage", "Agent", "Plugins"] as const;
 type Tab = (typeof TABS)[number];
 
 export default function Inspector() {
   const page = usePage();
   const [tab, setTab] = useState<Tab>("Request");
+  const told = useApp((state) => state.info !== null);
+  const tabs = TABS.filter((name) => told || name !== "Plugins");
   const step = (by: number) => {
-    const next = TABS[(TABS.indexOf(tab) + by + TABS.length) % TABS.length] as Tab;
+    const next = tabs[(tabs.indexOf(tab) + by + tabs.length) % tabs.length] as Tab;
     setTab(next);
     document.getElementById(`inspector-${next}`)?.focus();
   };
@@ -31,7 +34,7 @@ export default function Inspector() {
             if (event.key === "ArrowLeft") step(-1);
           }}
         >
-          {TABS.map((name) => (
+          {tabs.map((name) => (
             <button key={name} id={`inspector-${name}`} type="button" role="tab" aria-selected={tab === name} aria-controls="inspector-panel" tabIndex={tab === name ? 0 : -1} onClick={() => setTab(name)}>
               {name}
             </button>
@@ -45,6 +48,7 @@ export default function Inspector() {
         {tab === "Request" && <RequestTrace />}
         {tab === "Usage" && <Usage />}
         {tab === "Agent" && <AgentParts />}
+        {tab === "Plugins" && <Plugins />}
       </div>
     </aside>
   );

@@ -1,12 +1,12 @@
 //! One request of the session: where its time went, and what each plugin changed.
 
-import { Download } from "lucide-react";
 import { useMemo, useState } from "react";
 import type { RequestState } from "../api/types";
 import { usageFacts } from "../chat/TurnFooter";
 import { download } from "../sessions/commands";
 import { useApp, usePage } from "../state/page";
 import { duration, when } from "../ui/format";
+import { ExportButton } from "./ExportButton";
 import { type Row, timelineOf } from "./timeline";
 import { useLoaded } from "./useLoaded";
 
@@ -52,9 +52,7 @@ function Trace({ request }: { request: RequestState }) {
         <label className="check">
           <input type="checkbox" checked={all} onChange={(event) => setAll(event.target.checked)} /> Show every hook
         </label>
-        <button type="button" className="link-button with-icon" onClick={() => download(`trace-${request.request_id}.json`, "application/json", JSON.stringify(trace, null, 2))}>
-          <Download aria-hidden /> Export
-        </button>
+        <ExportButton onExport={() => download(`trace-${request.request_id}.json`, "application/json", JSON.stringify(trace, null, 2))} />
       </div>
       <ol className="timeline" aria-label={`Timeline of ${duration(timeline.length / 1_000)}`}>
         {timeline.rows.map((row) => (

@@ -1,23 +1,23 @@
 //! Tokens and cost per day, agent, model and plugin.
 
-import { Download } from "lucide-react";
 import { useMemo } from "react";
 import { outcomeOf } from "../actions/outcome";
 import { download } from "../sessions/commands";
 import { useApp, usePage } from "../state/page";
 import { count, money } from "../ui/format";
-import { type Sum, figuresOf } from "./usage";
+import { ExportButton } from "./ExportButton";
+import { type Sum, csvOf, figuresOf } from "./usage";
 import { useLoaded } from "./useLoaded";
 
 export function Usage() {
   const page = usePage();
   const openId = useApp((state) => state.openId);
   const status = useApp((state) => state.conversation?.turn?.status ?? "");
-  const { value, problem } = useLoaded(() => page.api.runAction("usage", "show_usage", openId, openId ? { session_id: openId } : {}), [openId, status === "running"]);
-  const figures = useMemo(() => figuresOf(value?.result.usage), [value]);
+  const { value, problem } = useLoaded(() => page.actions.ask("usage", "show_usage", openId, openId ? { session_id: openId } : {}), [openId, status === "running"]);
+  const figures = useMemo(() => figuresOf(value?.usage), [value]);
   if (problem) return <p role="alert">Nothing was counted: {problem}</p>;
   if (!value) return <p className="muted">Loading.</p>;
-  const outcome = outcomeOf(value.result);
+  const outcome = outcomeOf(value);
   if (outcome.status === "error") return <p role="alert">{outcome.message}</p>;
   return (
     <>
@@ -33,9 +33,10 @@ export function Usage() {
       <Bars title="Agents" sums={figures.agents} />
       <Bars title="Models" sums={figures.models} />
       <Bars title="Plugins that asked models of their own" sums={figures.plugins} />
-      <button type="button" className="link-button with-icon" onClick={() => download("usage.json", "application/json", JSON.stringify(value.result.usage, null, 2))}>
-        <Download aria-hidden /> Export
-      </button>
+      <div className="row">
+        <ExportButton label="Export as CSV" onExport={() => download("usage.csv", "text/csv", csvOf(figures))} />
+        <ExportButton label="Export as JSON" onExport={() => download("usage.json", "application/json", JSON.stringify(value.usage, null, 2))} />
+      </div>
     </>
   );
 }

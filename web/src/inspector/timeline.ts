@@ -1,6 +1,6 @@
 //! The trace of a request as rows of a timeline. Pure.
 
-import type { TraceEntry } from "../api/types";
+import { type TraceEntry, isMap } from "../api/types";
 
 export interface Row {
   key: number;
@@ -22,31 +22,48 @@ export interface Timeline {
   byPlugin: { plugin: string; calls: number; time: number; changes: number; failures: number }[];
 }
 
-/** Rows in the order they began. Hooks that took no time and changed nothing are counted and not shown. */
+/** Rows in the order they began. Model calls and tools are all shown; of the rest, what took no time and changed nothing is counted only. */
 export function timelineOf(trace: readonly TraceEntry[], all: boolean): Timeline {
   const rows = trace.map(rowOf).sort((a, b) => a.start - b.start || b.duration - a.duration);
   const length = Math.max(1, ...rows.map((row) => row.start + row.duration));
-  const telling = (row: Row) => row.group !== "hook" || row.changed || row.failed || row.duration >= 1_000;
+  const telling = (row: Row) => row.group === "model" || row.group === "tool" || row.changed || row.failed || row.duration >= 1_000;
   return { rows: all ? rows : rows.filter(telling), length, byPlugin: sums(trace) };
 }
 
 function rowOf(entry: TraceEntry, key: number): Row {
   const group = groupOf(entry);
-  const what = typeof entry.detail === "string" || typeof entry.detail === "number" ? String(entry.detail) : "";
-  const label =
-    group === "hook" ? (entry.plugin ?? "plugin") : group === "model" ? `Model call ${what}`.trim() : group === "tool" ? what || "Tool" : group === "lifecycle" ? what : entry.kind;
-  const detail = group === "hook" ? [entry.hook, entry.action, entry.lifecycle && `at ${entry.lifecycle}`].filter(Boolean).join(" ") : (entry.operation ?? "");
   return {
     key,
     group,
-    label,
-    detail,
+    ...wordsOf(entry, group),
     start: entry.start_us,
     duration: entry.duration_us,
     failed: entry.outcome !== "ok",
     changed: isChange(entry),
     entry,
   };
+}
+
+/** What a row says, and what it says beside it. */
+function wordsOf(entry: TraceEntry, group: Row["group"]): { label: string; detail: string } {
+  const { detail } = entry;
+  const fields = isMap(detail) ? detail : {};
+  const text = (key: string) => (typeof fields[key] === "string" ? (fields[key] as string) : "");
+  const plain = typeof detail === "string" || typeof detail === "number" ? String(detail) : "";
+  switch (group) {
+    case "hook":
+      return { label: entry.plugin ?? "plugin", detail: [entry.hook, entry.action, entry.lifecycle && `at ${entry.lifecycle}`].filter(Boolean).join(" ") };
+    case "model": {
+      const number = typeof fields.step === "number" ? String(fields.step + 1) : plain;
+      return { label: `Model call ${number}`.trim(), detail: [text("provider"), text("model")].filter(Boolean).join("/") };
+    }
+    case "tool":
+      return { label: text("tool") || plain || "Tool", detail: "" };
+    case "lifecycle":
+      return { label: plain, detail: entry.operation ?? "" };
+    case "other":
+      return { label: entry.kind, detail: entry.operation ?? "" };
+  }
 }
 
 /** Hooks that are asked what there is answer something each time, and change nothing. */

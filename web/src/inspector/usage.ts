@@ -52,3 +52,16 @@ function added(sums: Sum[]): Sum[] {
   }
   return [...held.values()].sort((a, b) => b.input + b.output - a.input - a.output);
 }
+
+/** A table for other programs: what was summed up, its name, and the figures. */
+export function csvOf({ days, agents, models, plugins }: UsageFigures): string {
+  const rows = (kind: string, sums: Sum[]) => sums.map((sum) => [kind, field(sum.name), sum.calls, sum.input, sum.output, sum.cost].join(","));
+  const all = [...rows("day", days), ...rows("agent", agents), ...rows("model", models), ...rows("plugin", plugins)];
+  return `${["by,name,requests,input_tokens,output_tokens,cost_dollars", ...all].join("\r\n")}\r\n`;
+}
+
+/** A name that spreadsheets take for a name: in quotes where it must be, and never for a formula. */
+function field(name: string): string {
+  const plain = /^[=+\-@\t\r]/.test(name) ? `'${name}` : name;
+  return /[",\r\n]/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain;
+}

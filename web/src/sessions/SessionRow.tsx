@@ -1,6 +1,6 @@
 //! One session in the list.
 
-import { Download, Ellipsis, GitBranch, Pencil, Pin, PinOff, Trash2 } from "lucide-react";
+import { Archive, ArchiveRestore, Download, Ellipsis, GitBranch, Pencil, Pin, PinOff, Trash2 } from "lucide-react";
 import { memo, useMemo, useState } from "react";
 import { useActionDialog } from "../actions/ActionDialog";
 import { ElementIcon } from "../actions/ElementIcon";
@@ -14,7 +14,7 @@ import { when } from "../ui/format";
 import { RenameDialog } from "./RenameDialog";
 import { badgesOf, titleOf } from "./list";
 
-export const SessionRow = memo(function SessionRow({ summary, pinned }: { summary: Summary; pinned: boolean }) {
+export const SessionRow = memo(function SessionRow({ summary }: { summary: Summary }) {
   const page = usePage();
   const id = summary.session_id;
   const open = useApp((state) => state.openId === id);
@@ -57,8 +57,11 @@ export const SessionRow = memo(function SessionRow({ summary, pinned }: { summar
         <MenuItem icon={<Pencil />} onSelect={() => setRenaming(true)}>
           Rename
         </MenuItem>
-        <MenuItem icon={pinned ? <PinOff /> : <Pin />} onSelect={() => page.sessions.togglePin(id)}>
-          {pinned ? "Unpin" : "Pin"}
+        <MenuItem icon={summary.pinned ? <PinOff /> : <Pin />} onSelect={() => void page.sessions.pin(id, !summary.pinned)}>
+          {summary.pinned ? "Unpin" : "Pin"}
+        </MenuItem>
+        <MenuItem icon={summary.archived ? <ArchiveRestore /> : <Archive />} onSelect={() => void page.sessions.archive(id, !summary.archived)}>
+          {summary.archived ? "Take back" : "Archive"}
         </MenuItem>
         <MenuItem icon={<GitBranch />} onSelect={() => void page.sessions.fork(id)}>
           Continue in a copy

@@ -1,12 +1,11 @@
 //! The sessions: search, groups by day, and what can be done with each.
 
-import { CircleHelp, Keyboard, Plus, Search, Settings, Upload, X } from "lucide-react";
+import { Archive, ArrowLeft, CircleHelp, Keyboard, Plus, Search, Settings, Upload, X } from "lucide-react";
 import { useMemo, useRef } from "react";
 import { useActionDialog } from "../actions/ActionDialog";
 import { ElementIcon } from "../actions/ElementIcon";
 import { elementsOf } from "../actions/elements";
 import { useApp, usePage } from "../state/page";
-import { useStore } from "../state/store";
 import { IconButton } from "../ui/IconButton";
 import { Menu, MenuItem, MenuSeparator } from "../ui/Menu";
 import { openOverlay } from "../ui/overlay";
@@ -18,10 +17,9 @@ export function Sidebar() {
   const page = usePage();
   const list = useApp((state) => state.list);
   const all = useApp((state) => state.elements);
-  const pinned = useStore(page.sessions.pinned, (held) => held);
   const start = useActionDialog();
   const elements = useMemo(() => elementsOf(all, "session_list_action"), [all]);
-  const groups = useMemo(() => grouped(list.sessions, new Set(pinned), new Date()), [list.sessions, pinned]);
+  const groups = useMemo(() => grouped(list.sessions, new Date()), [list.sessions]);
   const file = useRef<HTMLInputElement>(null);
   return (
     <nav className="sidebar" aria-label="Sessions">
@@ -41,6 +39,9 @@ export function Sidebar() {
             </MenuItem>
           ))}
           {elements.length > 0 && <MenuSeparator />}
+          <MenuItem icon={<Archive />} onSelect={() => page.sessions.showArchived(true)}>
+            Archived sessions
+          </MenuItem>
           <MenuItem icon={<Upload />} onSelect={() => file.current?.click()}>
             Import a session
           </MenuItem>
@@ -77,13 +78,21 @@ export function Sidebar() {
           </IconButton>
         )}
       </div>
+      {list.archived && (
+        <div className="list-place">
+          <IconButton label="Back to all sessions" onClick={() => page.sessions.showArchived(false)}>
+            <ArrowLeft />
+          </IconButton>
+          <span>Archived</span>
+        </div>
+      )}
       <div className="session-list">
         {groups.map((group) => (
           <section key={group.label} aria-label={group.label}>
             <h2>{group.label}</h2>
             <ul>
               {group.sessions.map((summary) => (
-                <SessionRow key={summary.session_id} summary={summary} pinned={pinned.includes(summary.session_id)} />
+                <SessionRow key={summary.session_id} summary={summary} />
               ))}
             </ul>
           </section>
@@ -91,7 +100,7 @@ export function Sidebar() {
         {list.phase === "ready" && list.sessions.length === 0 && (
           <p className="sidebar-empty">
             <CircleHelp aria-hidden />
-            {list.search ? "No session has these words." : "Sessions you have stand here."}
+            {emptyText(list.search !== "", list.archived)}
           </p>
         )}
         {list.phase === "failed" && (
@@ -111,6 +120,11 @@ export function Sidebar() {
       <LinkState />
     </nav>
   );
+}
+
+function emptyText(searched: boolean, archived: boolean): string {
+  if (archived) return searched ? "No archived session has this name." : "No session is archived.";
+  return searched ? "No session has these words." : "Sessions you have stand here.";
 }
 
 function LinkState() {

@@ -2,7 +2,6 @@
 
 import { asProblem } from "../api/problem";
 import { type JsonMap, type Summary, isMap } from "../api/types";
-import { remembered } from "../ui/remembered";
 import type { Page } from "../state/page";
 import { removed } from "./list";
 
@@ -10,7 +9,6 @@ import { removed } from "./list";
 const UNDO_MS = 7_000;
 
 export class SessionCommands {
-  readonly pinned = remembered<string[]>("orlop.pinned", []);
   private asked: AbortController | null = null;
   private soon: ReturnType<typeof setTimeout> | undefined;
   /** Sessions that are gone from the list and not from the server yet. */
@@ -27,9 +25,10 @@ export class SessionCommands {
     this.asked?.abort();
     const asked = new AbortController();
     this.asked = asked;
-    const { search } = this.page.store.get().list;
+    const { search, archived } = this.page.store.get().list;
     try {
-      const page = search === "" ? await this.page.api.sessions("", null, asked.signal) : { sessions: await this.found(search, asked.signal), next: null };
+      const page =
+        search === "" || archived ? await this.page.api.sessions(search, archived, null, asked.signal) : { sessions: await this.found(search, asked.signal), next: null };
       if (asked.signal.aborted) return;
       const sessions = page.sessions.filter((summary) => !this.leaving.has(summary.session_id));
       this.patch({ sessions, next: page.next, phase: "ready", problem: null });
@@ -40,7 +39,7 @@ export class SessionCommands {
 
   /** Sessions whose title has the text, then those whose messages have its words. */
   async found(text: string, signal: AbortSignal): Promise<Summary[]> {
-    const [titled, worded] = await Promise.all([this.page.api.sessions(text, null, signal), this.page.api.search(text, signal)]);
+    const [titled, worded] = await Promise.all([this.page.api.sessions(text, false, null, signal), this.page.api.search(text, signal)]);
     const ids = new Set(titled.sessions.map((summary) => summary.session_id));
     return [...titled.sessions, ...worded.filter((summary) => !ids.has(summary.session_id))];
   }
@@ -54,7 +53,7 @@ export class SessionCommands {
   async more(): Promise<void> {
     const { list } = this.page.store.get();
     if (!list.next) return;
-    const page = await this.page.attempt(() => this.page.api.sessions(list.search, list.next));
+    const page = await this.page.attempt(() => this.page.api.sessions(list.search, list.archived, list.next));
     if (!page) return;
     const held = new Set(list.sessions.map((summary) => summary.session_id));
     const added = page.sessions.filter((summary) => !held.has(summary.session_id) && !this.leaving.has(summary.session_id));
@@ -77,9 +76,28 @@ export class SessionCommands {
     await this.refresh();
   }
 
-  togglePin(id: string): void {
-    const pinned = this.pinned.get();
-    this.pinned.set(pinned.includes(id) ? pinned.filter((held) => held !== id) : [...pinned, id]);
+  /** Lists those that were put away, or the others. */
+  showArchived(archived: boolean): void {
+    this.patch({ archived, search: "", sessions: [], next: null, phase: "loading" });
+    void this.refresh();
+  }
+
+  async pin(id: string, pinned: boolean): Promise<void> {
+    const { sessions } = this.page.store.get().list;
+    this.patch({ sessions: sessions.map((summary) => (summary.session_id === id ? { ...summary, pinned } : summary)) });
+    await this.page.attempt(() => this.page.api.patchSession(id, { metadata: { pinned } }));
+    await this.refresh();
+  }
+
+  /** Puts a session away, or takes it back. It stays as it is. */
+  async archive(id: string, archived: boolean): Promise<void> {
+    const { list, openId } = this.page.store.get();
+    if (list.archived !== archived) this.patch({ sessions: removed(list.sessions, id) });
+    const done = await this.page.attempt(() => this.page.api.patchSession(id, { metadata: { archived } }));
+    await this.refresh();
+    if (!done) return;
+    if (archived && openId === id) this.page.go(null);
+    this.page.toast(archived ? "Session archived." : "Session taken back.", "info", { label: "Undo", run: () => void this.archive(id, !archived) });
   }
 
   /** Takes a session away; for a while it can be brought back. */

@@ -10,6 +10,8 @@ const summary = (session_id: string, updated_at: string, more: Partial<Summary> 
   title: session_id,
   revision: 1,
   message_count: 1,
+  pinned: false,
+  archived: false,
   ...more,
 });
 
@@ -33,9 +35,10 @@ test("sessions stand under the day they changed, pinned ones above", () => {
   const now = new Date(2026, 5, 15, 12);
   const at = (days: number) => new Date(2026, 5, 15 - days, 8).toISOString();
   const list = [summary("today", at(0)), summary("yesterday", at(1)), summary("week", at(5)), summary("month", at(20)), summary("old", at(400))];
-  const groups = grouped(list, new Set(["old"]), now).map((group) => `${group.label}: ${group.sessions.map((held) => held.session_id).join(" ")}`);
+  const pinned = list.map((held) => ({ ...held, pinned: held.session_id === "old" }));
+  const groups = grouped(pinned, now).map((group) => `${group.label}: ${group.sessions.map((held) => held.session_id).join(" ")}`);
   expect(groups).toEqual(["Pinned: old", "Today: today", "Yesterday: yesterday", "Last 7 days: week", "Last 30 days: month"]);
-  expect(grouped(list, new Set(), now).at(-1)?.label).toBe("May 2025");
+  expect(grouped(list, now).at(-1)?.label).toBe("May 2025");
 });
 
 // covers: K-12

@@ -43,7 +43,7 @@ export interface Group {
 const DAY = 86_400_000;
 
 /** Groups by when a session last changed, in the order in which they are shown. */
-export function grouped(sessions: readonly Summary[], pinned: ReadonlySet<string>, now: Date): Group[] {
+export function grouped(sessions: readonly Summary[], now: Date): Group[] {
   const today = new Date(now.getFullYear(), now.getMonth(), now.getDate()).getTime();
   const groups = new Map<string, Summary[]>();
   const put = (label: string, summary: Summary) => {
@@ -51,9 +51,9 @@ export function grouped(sessions: readonly Summary[], pinned: ReadonlySet<string
     if (held) held.push(summary);
     else groups.set(label, [summary]);
   };
-  const ordered = [...sessions].sort((a, b) => Number(pinned.has(b.session_id)) - Number(pinned.has(a.session_id)));
+  const ordered = [...sessions].sort((a, b) => Number(b.pinned) - Number(a.pinned));
   for (const summary of ordered) {
-    put(pinned.has(summary.session_id) ? "Pinned" : dayLabel(Date.parse(summary.updated_at), today, now), summary);
+    put(summary.pinned ? "Pinned" : dayLabel(Date.parse(summary.updated_at), today, now), summary);
   }
   return [...groups].map(([label, sessions]) => ({ label, sessions }));
 }

@@ -1,5 +1,7 @@
 //! Settings of the page, kept in this browser, and the way out.
 
+import { useState } from "react";
+import { allowNotes, canNotify, notifies } from "../state/notify";
 import { useApp, usePage } from "../state/page";
 import { useStore } from "../state/store";
 import { Modal } from "../ui/Modal";
@@ -14,6 +16,7 @@ export default function SettingsDialog({ onClose }: { onClose: () => void }) {
     <Modal title="Settings" onClose={onClose}>
       <Choice<Theme> legend="Theme" value={currentTheme} choices={["system", "light", "dark"]} onChoose={(chosen) => theme.set(chosen)} />
       <Choice<TextSize> legend="Text size" value={currentSize} choices={["small", "normal", "large"]} onChoose={(chosen) => textSize.set(chosen)} />
+      <Notes />
       <section className="settings-section">
         <h3>Agents</h3>
         <ul className="facts">
@@ -43,6 +46,29 @@ export default function SettingsDialog({ onClose }: { onClose: () => void }) {
         </section>
       )}
     </Modal>
+  );
+}
+
+function Notes() {
+  const on = useStore(notifies, (held) => held);
+  const [refused, setRefused] = useState(false);
+  const choose = async (wanted: boolean) => {
+    if (wanted) setRefused(!(await allowNotes()));
+    else notifies.set(false);
+  };
+  return (
+    <section className="settings-section">
+      <h3>Notes of the system</h3>
+      <label className="check">
+        <input type="checkbox" checked={on} disabled={!canNotify()} onChange={(event) => void choose(event.target.checked)} />
+        Tell me when a long answer ends, or waits for me, while I look elsewhere
+      </label>
+      {refused && (
+        <p className="field-error" role="alert">
+          The browser does not allow it. Its settings for this page do.
+        </p>
+      )}
+    </section>
   );
 }
 

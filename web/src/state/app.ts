@@ -1,6 +1,6 @@
 //! Everything the page knows, as one value.
 
-import type { Agent, JsonMap, Summary } from "../api/types";
+import type { Agent, Info, JsonMap, Summary } from "../api/types";
 import { type Displays, NO_DISPLAYS } from "../actions/surface";
 import type { Conversation } from "./conversation";
 import { Store } from "./store";
@@ -16,6 +16,8 @@ export interface SessionList {
   sessions: Summary[];
   next: string | null;
   search: string;
+  /** Whether those are listed that were put away. */
+  archived: boolean;
   phase: "loading" | "ready" | "failed";
   problem: string | null;
 }
@@ -45,7 +47,11 @@ export interface AppState {
   /** Whether the server lets us in. */
   access: "asking" | "granted" | "token-needed";
   accessProblem: string | null;
+  /** The link by which a session of somebody else is read; then there is nothing else. */
+  shared: string | null;
   link: "connecting" | "open" | "waiting";
+  /** What the server allows. */
+  info: Info | null;
   agents: Agent[];
   list: SessionList;
   /** The session in view; `null` for one that does not exist yet. */
@@ -69,9 +75,11 @@ export function initialState(): AppState {
   return {
     access: "asking",
     accessProblem: null,
+    shared: null,
     link: "connecting",
+    info: null,
     agents: [],
-    list: { sessions: [], next: null, search: "", phase: "loading", problem: null },
+    list: { sessions: [], next: null, search: "", archived: false, phase: "loading", problem: null },
     openId: null,
     newAgent: null,
     conversation: null,

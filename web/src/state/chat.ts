@@ -1,17 +1,17 @@
 //! What a person does with the session in view: open it, write, stop, decide, edit, try again.
 
-import { follow } from "../api/follow";
+import { follow, told } from "../api/follow";
 import { Problem, asProblem } from "../api/problem";
 import { type Event, type JsonMap, type Message, type RequestState, type Session, type Verdict, endsRequest } from "../api/types";
 import { NO_DISPLAYS } from "../actions/surface";
 import type { Attachment } from "./app";
 import { Batch } from "./batch";
-import { branchesAt, withBranch } from "./branches";
 import { type Conversation, isBusy, joining, loaded, newConversation, sending, toldAll } from "./conversation";
 import { textOf } from "./items";
 import { withResults } from "./transcript";
 import type { Page } from "./page";
-import { begunAgain } from "./turn";
+import { TryFinder } from "./tries";
+import { applyEvent, begunAgain, newTurn } from "./turn";
 
 /** So many messages are loaded first. */
 const TAIL = 60;
@@ -19,11 +19,17 @@ const TAIL = 60;
 export class Chat {
   private following: { requestId: string; stop: AbortController } | null = null;
   private opening: AbortController | null = null;
+  /** Told when another session is opened. */
+  private leaving = new AbortController();
   /** Grows with each end of a request: a session that was asked for before is old. */
   private ends = 0;
   private readonly batch = new Batch<Event>((events) => this.tell(events));
 
-  constructor(private readonly page: Page) {}
+  readonly tries: TryFinder;
+
+  constructor(private readonly page: Page) {
+    this.tries = new TryFinder(page.api);
+  }
 
   private get conversation(): Conversation | null {
     return this.page.store.get().conversation;
@@ -51,6 +57,8 @@ export class Chat {
 
   private leave(): void {
     this.opening?.abort();
+    this.leaving.abort();
+    this.leaving = new AbortController();
     this.following?.stop.abort();
     this.following = null;
     this.batch.drop();
@@ -90,13 +98,31 @@ export class Chat {
     const { conversation } = this;
     if (conversation?.sessionId !== id) return;
     this.set(loaded(conversation, session));
-    if (newest && (newest.status === "running" || newest.status === "waiting")) this.join(newest.request_id);
+    if (newest?.status === "running" || newest?.status === "waiting") this.join(newest.request_id);
+    else if (newest?.status === "completed" && !conversation.turn) void this.recall(newest.request_id);
+  }
+
+  /** Reads again what the last request told and no message keeps: how long its tools took, what it cost, how full the window is. */
+  private async recall(requestId: string): Promise<void> {
+    const sessionId = this.conversation?.sessionId;
+    if (!sessionId) return;
+    // The server keeps events for a while only; the conversation is whole without them.
+    const events = await told(this.page.api.client, this.page.api.requestEventsPath(requestId, null), this.leaving.signal).catch(() => []);
+    const last = events.at(-1);
+    const { conversation } = this;
+    if (last?.type !== "final" || conversation?.sessionId !== sessionId || conversation.turn) return;
+    // Somebody may have changed the session since; then this is not its end any more.
+    if (conversation.messages.length !== last.session.message_count) return;
+    const turn = events.reduce((turn, event) => applyEvent(turn, event), newTurn(requestId, { sessionId }));
+    this.set({ ...conversation, turn, context: last.session.context ?? null });
   }
 
   /** Follows a request that runs already. */
   join(requestId: string, messageIndex: number | null = null): void {
     const { conversation } = this;
     if (!conversation || this.following?.requestId === requestId) return;
+    const { running } = this.page.store.get();
+    this.page.store.patch({ running: { ...running, [conversation.sessionId]: requestId } });
     this.set(joining(conversation, requestId, messageIndex));
     void this.follow(requestId);
   }
@@ -168,7 +194,7 @@ export class Chat {
     const { conversation } = this;
     if (conversation?.turn?.requestId !== requestId) return;
     this.batch.flush();
-    const error = { type: problem.errorType, message: problem.message, retryable: problem.retryable };
+    const error = { type: problem.errorType, message: problem.message, retryable: problem.retryable, retry_after: problem.retryAfter };
     this.set({ ...conversation, turn: { ...conversation.turn, status: "failed", error } });
     if (problem.unauthorized) this.page.store.patch({ access: "token-needed", accessProblem: "The server does not know this token any more." });
   }
@@ -178,7 +204,7 @@ export class Chat {
     if (!before) return;
     const after = toldAll(before, events);
     this.set(after);
-    for (const event of events) if (event.type === "action_result") this.page.actions.came(event.result, before.sessionId);
+    for (const event of events) if (event.type === "action_result") this.page.actions.ran(event, before.sessionId);
     const last = events.at(-1);
     if (!last || !endsRequest(last) || last.request_id !== before.turn?.requestId) return;
     this.ends += 1;
@@ -248,18 +274,13 @@ export class Chat {
   async branch(index: number, text: string): Promise<void> {
     const { conversation } = this;
     if (!conversation || isBusy(conversation)) return;
-    const from = conversation.sessionId;
-    const fork = await this.page.attempt(async () => {
-      const made = await this.page.api.fork(from, index - 1);
-      const branches = withBranch(conversation.metadata, index, from, made.session_id);
-      const ids = branchesAt({ branches }, index);
-      await Promise.all(ids.map((id) => this.page.api.patchSession(id, { metadata: { branches: id === made.session_id || id === from ? branches : { [index]: ids } } })));
-      return made;
-    });
-    if (!fork) return;
-    this.page.go(fork.session_id);
-    await this.opened(fork.session_id);
-    await this.send(text, [], conversation.messages[index]?.multipartContent);
+    const made = await this.page.attempt(() => this.page.api.branch(conversation.sessionId, index));
+    if (!made) return;
+    this.tries.forget();
+    const { session_id } = made.session;
+    this.page.go(session_id);
+    await this.opened(session_id);
+    await this.send(text, [], made.message.multipartContent);
   }
 
   private async opened(id: string): Promise<void> {

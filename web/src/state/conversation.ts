@@ -1,6 +1,6 @@
 //! An open session: its stored messages, the request that runs on it, and both as one list of items.
 
-import type { Event, JsonMap, Message, Session } from "../api/types";
+import type { ContextUse, Event, JsonMap, Message, Session } from "../api/types";
 import type { Item, UserItem } from "./items";
 import { NOT_LOADED, itemsOf } from "./transcript";
 import { type Turn, applyEvent, isOver, newTurn } from "./turn";
@@ -15,10 +15,12 @@ export interface Conversation {
   turn: Turn | null;
   /** What was sent and is not part of the stored messages yet. */
   sent: Message | null;
+  /** How full the window was after the last answer, where the model server counts. */
+  context: ContextUse | null;
 }
 
 export function newConversation(sessionId: string): Conversation {
-  return { sessionId, phase: "loading", problem: null, messages: [], metadata: {}, turn: null, sent: null };
+  return { sessionId, phase: "loading", problem: null, messages: [], metadata: {}, turn: null, sent: null, context: null };
 }
 
 /** With the session as it is stored now. What runs goes on. */
@@ -57,7 +59,8 @@ export function told(held: Conversation, event: Event): Conversation {
   if (turn.status !== "done" || !turn.messages) return { ...held, turn };
   const before = messagesBefore({ ...held, turn });
   const messages = [...before, ...turn.messages];
-  return { ...held, turn, messages, sent: null };
+  const context = event.type === "final" ? (event.session.context ?? held.context) : held.context;
+  return { ...held, turn, messages, sent: null, context };
 }
 
 /** After several events, at the cost of one change of the view. */

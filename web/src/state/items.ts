@@ -36,6 +36,8 @@ export interface ToolItem {
   children: Turn[];
   began: number | null;
   ended: number | null;
+  /** Milliseconds, as the message of the result says. */
+  took: number | null;
 }
 
 export interface TextItem {

@@ -2,9 +2,10 @@
 
 import { follow } from "../api/follow";
 import { asProblem } from "../api/problem";
-import { type Event, endsRequest } from "../api/types";
-import { afterEvent } from "../sessions/list";
+import { type Event, type JsonMap, endsRequest } from "../api/types";
+import { afterEvent, titleOf } from "../sessions/list";
 import { isBusy } from "./conversation";
+import { type Told, note, worthANote } from "./notify";
 import type { Page } from "./page";
 
 /** A page that nobody looks at gives its connection back after this long; browsers have few. */
@@ -14,6 +15,8 @@ export class Live {
   private stop: AbortController | null = null;
   private after: number | null = null;
   private idle: ReturnType<typeof setTimeout> | undefined;
+  /** When the requests that run began. */
+  private readonly began = new Map<string, number>();
 
   constructor(private readonly page: Page) {
     document.addEventListener("visibilitychange", () => {
@@ -70,10 +73,11 @@ export class Live {
   private heard(event: Event): void {
     this.after = event.seq;
     this.note(event);
+    this.page.chat.tries.heard(event);
     const { list, openId, conversation } = this.page.store.get();
     const sessions = afterEvent(list.sessions, event);
-    if (sessions === null || list.search !== "") this.page.sessions.refreshSoon();
-    else if (sessions !== list.sessions) this.page.store.patch({ list: { ...list, sessions } });
+    if (sessions === null || list.search !== "" || event.type === "session_updated") this.page.sessions.refreshSoon();
+    if (sessions !== null && list.search === "" && sessions !== list.sessions) this.page.store.patch({ list: { ...list, sessions } });
     if (!event.session_id || event.session_id !== openId || !conversation) return;
     const own = conversation.turn?.requestId === event.request_id;
     switch (event.type) {
@@ -92,9 +96,11 @@ export class Live {
         this.page.go(null);
         break;
       case "action_result":
-        if (!own) this.page.actions.came(event.result, event.session_id);
+        if (!own) this.page.actions.ran(event, event.session_id);
         break;
       default:
+        // What a plugin publishes may have something to show: how far it is, for instance.
+        if ("display" in event) this.page.actions.came(event as unknown as JsonMap, event.session_id);
         break;
     }
   }
@@ -105,12 +111,27 @@ export class Live {
     if (!id || !event.request_id) return;
     const { running, attention, openId } = this.page.store.get();
     const looking = openId === id && document.visibilityState === "visible";
-    if (event.type === "request_started") this.page.store.patch({ running: { ...running, [id]: event.request_id } });
+    if (event.type === "request_started") {
+      this.began.set(event.request_id, Date.parse(event.at));
+      this.page.store.patch({ running: { ...running, [id]: event.request_id } });
+    }
+    if (event.type === "approval_requested") this.notify("asking", id, event);
     if (event.type === "approval_requested" && !looking) this.page.store.patch({ attention: { ...attention, [id]: "asking" } });
     if (endsRequest(event) && running[id]) {
       const rest = Object.fromEntries(Object.entries(running).filter(([session]) => session !== id));
       const ended = event.type === "request_failed" ? ("failed" as const) : ("done" as const);
+      if (event.type !== "request_cancelled") this.notify(ended, id, event);
+      this.began.delete(event.request_id);
       this.page.store.patch({ running: rest, attention: looking ? attention : { ...attention, [id]: ended } });
     }
+  }
+
+  private notify(kind: Told["kind"], id: string, event: Event): void {
+    const began = this.began.get(event.request_id ?? "");
+    // One whose beginning was not heard ran before the page was loaded.
+    const took = began === undefined ? Number.POSITIVE_INFINITY : Date.parse(event.at) - began;
+    if (!worthANote({ kind, took, hidden: document.visibilityState === "hidden" })) return;
+    const held = this.page.store.get().list.sessions.find((summary) => summary.session_id === id);
+    note(kind, { id, title: titleOf(held ?? {}) }, () => this.page.go(id));
   }
 }

@@ -26,11 +26,20 @@ export class Page {
     this.sessions = new SessionCommands(this);
     this.actions = new ActionRunner(this);
     this.live = new Live(this);
-    addEventListener("hashchange", () => this.store.get().access === "granted" && this.followAddress());
+    addEventListener("hashchange", () => {
+      // What is read by a link has nothing in common with what is one's own.
+      if (linkInAddress() !== this.store.get().shared) location.reload();
+      else if (this.store.get().access === "granted") this.followAddress();
+    });
   }
 
   /** Asks the server who it is; without access, the page asks for a token. */
   async start(): Promise<void> {
+    const shared = linkInAddress();
+    if (shared !== null) {
+      this.store.patch({ shared });
+      return;
+    }
     try {
       const agents = await this.api.agents();
       this.store.patch({ access: "granted", accessProblem: null, agents });
@@ -101,6 +110,12 @@ export class Page {
     if (openId && typeof own === "string") return own;
     return newAgent ?? agents.find((agent) => agent.default)?.agent_id ?? agents[0]?.agent_id ?? null;
   }
+}
+
+/** The link by which a session is read, if the address is one. It stands where browsers tell no server of it. */
+function linkInAddress(): string | null {
+  const link = /^#\/shared\/(.+)$/.exec(location.hash)?.[1];
+  return link ? decodeURIComponent(link) : null;
 }
 
 export const PageContext = createContext<Page | null>(null);

@@ -87,6 +87,7 @@ function joined(call: ToolItem, message: Message): ToolItem {
 export function withResult(call: ToolItem, message: Message): ToolItem {
   const display = message.metadata?.display;
   const failed = message.metadata?.tool_error === true;
+  const took = message.metadata?.duration_ms;
   return {
     ...call,
     status: failed ? "failed" : "done",
@@ -94,6 +95,7 @@ export function withResult(call: ToolItem, message: Message): ToolItem {
     display: isMap(display) ? display : null,
     parts: message.multipartContent ?? [],
     approval: null,
+    took: typeof took === "number" ? took : null,
   };
 }
 
@@ -115,6 +117,7 @@ export function blankTool(key: string, callId: string, name: string, given: Tool
     children: [],
     began: null,
     ended: null,
+    took: null,
   };
 }
 

@@ -15,7 +15,8 @@ export function Menu({ trigger, label, align = "end", children }: Props) {
   return (
     <Dropdown.Root modal={false}>
       <Dropdown.Trigger asChild>{trigger}</Dropdown.Trigger>
-      <Dropdown.Portal>
+      {/* Inside of a landmark, where people who walk by landmarks find it. */}
+      <Dropdown.Portal container={document.querySelector<HTMLElement>("main")}>
         <Dropdown.Content className="menu" align={align} sideOffset={4} collisionPadding={8} aria-label={label}>
           {children}
         </Dropdown.Content>

@@ -2,7 +2,7 @@
 
 import * as Dialog from "@radix-ui/react-dialog";
 import { X } from "lucide-react";
-import type { ReactNode } from "react";
+import { type ReactNode, useRef } from "react";
 import { IconButton } from "./IconButton";
 
 interface Props {
@@ -16,6 +16,7 @@ interface Props {
 }
 
 export function Modal({ title, description, onClose, closable = true, wide = false, children }: Props) {
+  const before = useRef(document.activeElement);
   const stay = (event: { preventDefault: () => void }) => {
     if (!closable) event.preventDefault();
   };
@@ -27,6 +28,10 @@ export function Modal({ title, description, onClose, closable = true, wide = fal
             className="modal"
             data-wide={wide || undefined}
             onOpenAutoFocus={focusFirstField}
+            onCloseAutoFocus={(event) => {
+              event.preventDefault();
+              goBack(before.current);
+            }}
             onEscapeKeyDown={stay}
             onPointerDownOutside={stay}
             {...(description ? {} : { "aria-describedby": undefined })}
@@ -48,6 +53,12 @@ export function Modal({ title, description, onClose, closable = true, wide = fal
       </Dialog.Portal>
     </Dialog.Root>
   );
+}
+
+/** Where the focus was; what it was on may be gone, such as the entry of a menu. */
+function goBack(before: Element | null): void {
+  const there = before instanceof HTMLElement && before.isConnected && before !== document.body;
+  (there ? before : document.getElementById("composer"))?.focus();
 }
 
 /** The first thing to fill in, where there is one; the button that closes stands before it. */

@@ -82,6 +82,10 @@ function useCommands(): Entry[] {
   const page = usePage();
   const elements = useApp((state) => state.elements);
   const openId = useApp((state) => state.openId);
+  const title = useApp((state) => titleOf(state.list.sessions.find((held) => held.session_id === state.openId) ?? {}));
+  const shares = useApp((state) => state.info?.share_links ?? false);
+  const pinned = useApp((state) => state.conversation?.metadata.pinned === true);
+  const archived = useApp((state) => state.conversation?.metadata.archived === true);
   const start = useActionDialog();
   return useMemo(() => {
     const command = (label: string, run: () => void, shortcut?: ShortcutId): Entry => ({ key: label, label, about: "", hint: shortcut && shortcutText(shortcut), run });
@@ -90,6 +94,10 @@ function useCommands(): Entry[] {
       command("Settings", () => openOverlay("settings"), "settings"),
       command("Keys", () => openOverlay("shortcuts"), "shortcuts"),
       command("Show or hide sessions", () => setSidebar(!sidebarShown()), "sidebar"),
+      command("Archived sessions", () => {
+        setSidebar(true);
+        page.sessions.showArchived(true);
+      }),
       command("Theme: light", () => theme.set("light")),
       command("Theme: dark", () => theme.set("dark")),
       command("Theme: as the system", () => theme.set("system")),
@@ -98,8 +106,14 @@ function useCommands(): Entry[] {
       ? [
           command("Inspector", () => page.store.patch({ panel: page.store.get().panel ? null : "inspector" }), "inspector"),
           command("Settings of this session", () => openOverlay("session-settings")),
+          command("Rename", () => openOverlay("rename")),
+          command(pinned ? "Unpin" : "Pin", () => void page.sessions.pin(openId, !pinned)),
           command("Continue in a copy", () => void page.sessions.fork(openId)),
+          ...(shares ? [command("Share by a link", () => openOverlay("share"))] : []),
           command("Export as JSON", () => void page.sessions.exportJson(openId)),
+          command("Export as Markdown", () => void page.sessions.exportMarkdown(openId, title)),
+          command(archived ? "Take back from the archive" : "Archive", () => void page.sessions.archive(openId, !archived)),
+          command("Delete", () => page.sessions.remove(openId)),
         ]
       : [];
     const buttons = [...(openId ? elementsOf(elements, "session_action") : []), ...elementsOf(elements, "session_list_action")];
@@ -108,7 +122,7 @@ function useCommands(): Entry[] {
       ...ofSession,
       ...buttons.map((element) => ({ key: `${element.plugin}/${element.id}`, label: element.label, about: element.plugin, run: () => start(element) })),
     ];
-  }, [page, elements, openId, start]);
+  }, [page, elements, openId, title, shares, pinned, archived, start]);
 }
 
 /** Sessions in the list at once, and those that the server finds by their words. */

@@ -2,7 +2,7 @@
 
 import { Store, useStore } from "../state/store";
 
-export type Overlay = "palette" | "settings" | "session-settings" | "shortcuts" | null;
+export type Overlay = "palette" | "settings" | "session-settings" | "shortcuts" | "rename" | "share" | null;
 
 const overlay = new Store<Overlay>(null);
 

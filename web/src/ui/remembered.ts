@@ -1,4 +1,4 @@
-//! Small choices that stay with this browser: theme, pins, drafts. No secrets.
+//! Small choices that stay with this browser: theme, drafts. No secrets.
 
 import { Store } from "../state/store";
 

@@ -1,6 +1,7 @@
 //! Listens for the keys of the page.
 
 import { useEffect } from "react";
+import { grouped } from "../sessions/list";
 import { isBusy } from "../state/conversation";
 import { type Page, usePage } from "../state/page";
 import { currentOverlay, openOverlay } from "./overlay";
@@ -60,8 +61,9 @@ function run(id: ShortcutId, page: Page): boolean {
 
 function step(page: Page, by: number): boolean {
   const { list, openId } = page.store.get();
-  const at = list.sessions.findIndex((summary) => summary.session_id === openId);
-  const next = list.sessions[at < 0 ? 0 : at + by];
+  const shown = grouped(list.sessions, new Date()).flatMap((group) => group.sessions);
+  const at = shown.findIndex((summary) => summary.session_id === openId);
+  const next = shown[at < 0 ? 0 : at + by];
   if (next) page.go(next.session_id);
   return true;
 }

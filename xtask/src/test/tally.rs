@@ -34,6 +34,11 @@ impl Tally {
         self.skipped += skips;
     }
 
+    /// Counts a step that could not run at all.
+    pub(super) fn count_skipped_step(&mut self) {
+        self.skipped += 1;
+    }
+
     /// Makes sure that a run with a failed step never reads `0 failed`, even if no test failed.
     pub(super) fn count_failed_step(&mut self) {
         self.failed = self.failed.max(1);
@@ -89,6 +94,13 @@ mod tests {
         let mut tally = Tally { passed: 5, failed: 0, skipped: 1 };
         tally.count_skips(2);
         assert_eq!(tally, Tally { passed: 3, failed: 0, skipped: 3 });
+    }
+
+    #[test]
+    fn a_step_that_could_not_run_is_one_skip() {
+        let mut tally = Tally { passed: 5, failed: 0, skipped: 1 };
+        tally.count_skipped_step();
+        assert_eq!(tally, Tally { passed: 5, failed: 0, skipped: 2 });
     }
 
     #[test]

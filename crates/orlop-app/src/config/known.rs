@@ -54,6 +54,13 @@ pub(super) static SECTIONS: LazyLock<Map> = LazyLock::new(|| {
                             "Pages elsewhere that may use it, as in \"https://app.example.com\".",
                         ),
                     ),
+                    (
+                        "share_links",
+                        truth(
+                            "Whether users may make links by which others read a session.",
+                            false,
+                        ),
+                    ),
                     ("limits", limits()),
                 ],
             ),
@@ -71,6 +78,7 @@ pub(super) static SECTIONS: LazyLock<Map> = LazyLock::new(|| {
                 )],
             ),
         ),
+        ("telemetry", telemetry()),
         (
             "events",
             table(
@@ -235,6 +243,22 @@ fn jwt() -> Value {
                 "scope_claim",
                 with(text("The claim that names what may be done."), "default", json!("scope")),
             ),
+        ],
+    )
+}
+
+fn telemetry() -> Value {
+    let service = with(text("What this program is called there."), "default", json!("orlop"));
+    table(
+        "Where `orlop serve` sends traces for OpenTelemetry.",
+        &[
+            (
+                "otlp_endpoint",
+                text("A collector that takes OTLP over HTTP, as in \"http://127.0.0.1:4318\"."),
+            ),
+            ("headers", strings("Headers of requests to it, such as keys.")),
+            ("service_name", service),
+            ("hooks", truth("Whether each hook of a plugin becomes a span, too.", false)),
         ],
     )
 }

@@ -26,6 +26,7 @@ mod server;
 mod servers_file;
 mod show;
 mod starter;
+mod telemetry;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
@@ -47,4 +48,5 @@ pub use sections::{Assets, McpServer, McpTransport, PluginEntry};
 pub use server::{Server, ServerJwt, ServerLimits, ServerToken};
 pub use show::{Shown, ShownValue};
 pub use starter::starter;
+pub use telemetry::TelemetrySection;
 pub use trust::{Answer, ProjectTrust, TrustState, TrustedFolders, TrustedSetting, first_powerful};

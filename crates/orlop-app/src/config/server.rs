@@ -21,6 +21,8 @@ pub struct Server {
     pub hosts: Vec<String>,
     /// Pages elsewhere that may use it.
     pub origins: Vec<String>,
+    /// Whether users may make links by which others read a session.
+    pub share_links: bool,
     /// How much of it may be used.
     pub limits: ServerLimits,
 }
@@ -120,6 +122,7 @@ impl AppConfig {
             jwt: self.setting("server", "jwt")?.map(|jwt| self.jwt_of(&jwt)).transpose()?,
             hosts: list("hosts")?,
             origins: list("origins")?,
+            share_links: self.setting("server", "share_links")?.is_some_and(|on| on == true),
             limits: ServerLimits::of(&limits),
         })
     }

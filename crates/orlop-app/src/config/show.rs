@@ -346,6 +346,9 @@ url = "postgres://u:sk-pass@h/db?password=sk-query"
             server.tokens[0].user = "ana"                        # orlop.toml:19:8
             store.url = "postgres://u:***@h/db?password=***"     # orlop.toml:21:7
             server.listen = "127.0.0.1:7420"                     # default
+            server.share_links = false                           # default
+            telemetry.service_name = "orlop"                     # default
+            telemetry.hooks = false                              # default
             events.url = "memory:"                               # default
             assets.url = "file:"                                 # default
             assets.max_bytes = 67108864                          # default

@@ -144,6 +144,23 @@ pub trait Store: Send + Sync + 'static {
     /// Forgets an asset; `false` if there is none.
     fn delete_asset<'a>(&'a self, scope: &'a Scope, id: &'a str) -> Stored<'a, bool>;
 
+    /// Keeps a link by which others may read a session; a session that does not exist is not found.
+    fn put_share<'a>(&'a self, scope: &'a Scope, share: &'a ShareRecord) -> Stored<'a, ()>;
+
+    /// The links to a session, oldest first.
+    fn shares<'a>(&'a self, scope: &'a Scope, session: &'a str) -> Stored<'a, Vec<ShareRecord>>;
+
+    /// A link by its id, and whose it is. Whoever follows a link does not say for whom they act.
+    fn share<'a>(&'a self, id: &'a str) -> Stored<'a, Option<(Scope, ShareRecord)>>;
+
+    /// Forgets a link to a session; `false` if there is none.
+    fn delete_share<'a>(
+        &'a self,
+        scope: &'a Scope,
+        session: &'a str,
+        id: &'a str,
+    ) -> Stored<'a, bool>;
+
     /// The changes that can be undone, newest first.
     fn changes<'a>(&'a self, scope: &'a Scope, session: &'a str) -> Stored<'a, Vec<ChangeNote>>;
 
@@ -506,6 +523,19 @@ pub struct AssetRecord {
     /// The SHA-256 of its bytes, in hex.
     pub sha256: String,
     /// When it was stored.
+    pub created: i64,
+}
+
+/// A link by which others may read a session. What makes it work is not kept, only a hash of it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ShareRecord {
+    /// The link; unique among those of all tenants.
+    pub id: String,
+    /// The session it leads to and is deleted with.
+    pub session: String,
+    /// The SHA-256 of its secret, in hex.
+    pub secret_hash: String,
+    /// When it was made.
     pub created: i64,
 }
 

@@ -9,16 +9,17 @@ use crate::hub::Feed;
 use crate::lock::{SessionLock, locked};
 use crate::store::ChangeNote;
 use crate::time::now;
+use crate::watch::{RanIn, RanTo};
 use futures::stream::{FuturesUnordered, StreamExt};
 use orlop_core::types::ActionRecord;
 use orlop_core::types::app_event::{ContextUse, Event, EventKind, SessionState};
 use orlop_core::{
     CancelToken, Config, Error, Message, NewMessage, Result, Session, Value, lifecycle,
 };
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
 /// How often messages left in the store are looked for.
@@ -49,10 +50,14 @@ pub(crate) struct Driver {
     /// What is to be done.
     pub(super) next: Next,
     pub(super) tools: FuturesUnordered<super::tools::Running>,
+    /// When the tools that run began.
+    pub(super) tools_since: HashMap<String, Instant>,
     /// By which a change of the history that the next commit stores can be undone.
     pub(super) undo: Option<ChangeNote>,
     /// The tokens of the conversation, as the model server counted them with the last answer.
     pub(super) counted: Option<u64>,
+    /// What the model server said of its last answer, for the trace.
+    pub(super) answered: orlop_core::Map,
     /// Numbers for fragments.
     numbers: Range<u64>,
     /// Whether the session is lent to the flow, so that tools can change it.
@@ -92,8 +97,10 @@ impl Driver {
             signals: VecDeque::new(),
             next: Next::default(),
             tools: FuturesUnordered::new(),
+            tools_since: HashMap::new(),
             undo: None,
             counted: None,
+            answered: orlop_core::Map::new(),
             numbers: 1..1,
             lent: false,
         }
@@ -245,8 +252,41 @@ impl Driver {
         Ok(run.results)
     }
 
+    /// What ran since the last time.
     pub(super) fn traced(&self) -> Vec<orlop_core::Map> {
-        self.app.tracer.as_ref().map(|tracer| tracer.take()).unwrap_or_default()
+        self.traced_to(None)
+    }
+
+    /// The same at the end of the turn, with its outcome.
+    fn traced_to(&self, outcome: Option<&Outcome>) -> Vec<orlop_core::Map> {
+        let Some(tracer) = &self.app.tracer else { return Vec::new() };
+        let trace = tracer.take();
+        if let Some(watcher) = &self.app.shared.watcher {
+            let model = self.models.name(&self.config);
+            let ended = outcome.map(|outcome| RanTo {
+                after: tracer.elapsed(),
+                error: match outcome {
+                    Outcome::Complete => None,
+                    Outcome::Failed { error } => {
+                        Some(error.get("type").and_then(Value::as_str).unwrap_or("internal"))
+                    }
+                    Outcome::Cancelled { .. } => Some("cancelled"),
+                },
+                usage: &self.turn.usage,
+                model: &model,
+            });
+            let request = RanIn {
+                scope: &self.app.scope,
+                request_id: &self.request,
+                session_id: self.session.id(),
+                agent_id: &self.agent.id,
+                trace_parent: self.app.caller.owned("trace_parent").and_then(Value::as_str),
+                began: tracer.began_at,
+                ended,
+            };
+            watcher.ran(&request, &trace);
+        }
+        trace
     }
 
     /// Waits for a tool, a decision or a cancellation.
@@ -381,6 +421,7 @@ impl Driver {
                 }
             }
         }
+        let ended = outcome.clone();
         let event = match outcome {
             Outcome::Complete => EventKind::Final {
                 messages: self.answer(),
@@ -402,7 +443,7 @@ impl Driver {
             session: Some(self.session.clone()),
             turn: Some(turn),
             events: vec![event],
-            trace: self.traced(),
+            trace: self.traced_to(Some(&ended)),
             undo: self.undo.take(),
             ..Step::default()
         };

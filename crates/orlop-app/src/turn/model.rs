@@ -19,6 +19,7 @@ impl Driver {
     /// One model call. Gives what happened and the events that go with it.
     pub(super) async fn call_model(&mut self) -> (Input, Vec<EventKind>) {
         let began = std::time::Instant::now();
+        self.answered = Map::new();
         let asked = self.ask().await;
         let outcome = match &asked {
             Ok((Input::Answered { .. }, _)) => "ok",
@@ -26,8 +27,14 @@ impl Driver {
         };
         if let Some(tracer) = &self.app.tracer {
             let name = self.models.name(&self.config);
-            let detail =
+            let mut detail =
                 json!({ "step": self.turn.step, "provider": name.provider, "model": name.model });
+            if let (Value::Object(detail), Ok((Input::Answered { usage, .. }, _))) =
+                (&mut detail, &asked)
+            {
+                detail.append(&mut self.answered);
+                detail.insert("usage".to_owned(), usage.clone().into());
+            }
             tracer.note("model_call", detail, began, outcome);
         }
         match asked {
@@ -81,6 +88,7 @@ impl Driver {
             }
             Err(error) => return Err(error),
         };
+        self.answered = facts_of(&response);
         let ending = ending_of(&response);
         if let (Ending::Unfit(unfit), true) = (&ending, self.turn.may_repair()) {
             // As with an answer that failed, nothing of it becomes part of the session.
@@ -236,6 +244,15 @@ impl Driver {
         }
         Err(Error::internal("the model call ended without an answer"))
     }
+}
+
+/// What the server said of its answer: which model gave it, and why it ended.
+fn facts_of(response: &Response) -> Map {
+    let last = response.messages.iter().rev().find(|message| message.role() == Role::Assistant);
+    let said = |key: &str| last.and_then(|answer| answer.metadata().get(key)?.as_str());
+    let facts = [("response_model", said("model")), ("finish_reason", said("finish_reason"))];
+    let facts = facts.into_iter().filter_map(|(key, fact)| Some((key.to_owned(), fact?.into())));
+    facts.collect()
 }
 
 /// The tokens of a conversation up to an answer with these counts.

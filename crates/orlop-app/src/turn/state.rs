@@ -21,12 +21,16 @@ pub struct RequestState {
     pub status: RequestStatus,
     /// The agent that answers.
     pub agent_id: Option<String>,
+    /// Where the user's message was in the session when the request last got further.
+    pub message_index: Option<usize>,
     /// How many model calls have been answered.
     pub step: u32,
     /// When it began, RFC 3339.
     pub created_at: Option<String>,
     /// When it last got further, RFC 3339.
     pub updated_at: Option<String>,
+    /// How long it took, in milliseconds, if it is over.
+    pub duration_ms: Option<u64>,
     /// Token counts so far.
     pub usage: Map,
     /// The tool calls that a person has to decide on.
@@ -96,9 +100,11 @@ impl Application {
             session_id,
             status: RequestStatus::Running,
             agent_id: None,
+            message_index: None,
             step: 0,
             created_at: None,
             updated_at: None,
+            duration_ms: None,
             usage: Map::new(),
             waiting_for: Vec::new(),
             error: None,
@@ -109,6 +115,7 @@ impl Application {
 
 fn state_of(record: TurnRecord) -> Result<RequestState> {
     let (created, updated) = (rfc3339(record.created), rfc3339(record.updated));
+    let took = u64::try_from(record.updated.saturating_sub(record.created)).ok();
     let (request_id, session_id) = (record.request.clone(), record.session.clone());
     let (turn, _) = restored(record)?;
     let waiting = turn.calls().iter().filter_map(|call| match &call.state {
@@ -138,7 +145,9 @@ fn state_of(record: TurnRecord) -> Result<RequestState> {
         request_id,
         session_id,
         status,
+        duration_ms: took.filter(|_| turn.is_settled()),
         agent_id: Some(turn.agent),
+        message_index: Some(turn.first_message),
         step: turn.step,
         created_at: Some(created),
         updated_at: Some(updated),

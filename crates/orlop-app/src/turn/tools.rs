@@ -12,6 +12,7 @@ use orlop_core::types::{ActionRecord, InspectedCall, ToolDescriptor};
 use orlop_core::{Error, Map, Message, Result, ToolEvent, Value, closed_tool_message, lifecycle};
 use serde_json::json;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// The most calls of one answer. Every call that ends is a commit of its own, of the same size.
 const MAX_CALLS: usize = 1_024;
@@ -289,6 +290,7 @@ impl Driver {
             }),
         );
         let events = core.run_tool_call(inspected.clone(), &self.config, &context).boxed();
+        self.tools_since.insert(id.to_owned(), Instant::now());
         self.tools.push(next_of(id.to_owned(), events, inspected));
     }
 
@@ -311,12 +313,26 @@ impl Driver {
                 Ok((None, Vec::new()))
             }
             Event::Done { call, message } => {
+                let message = self.timed(&call, message);
                 let message = self.finished(&call, message).await?;
                 let event =
                     EventKind::ToolResult { call_id: call.clone(), message: message.clone() };
                 Ok((Some(Input::Finished { call, message }), vec![event]))
             }
         }
+    }
+
+    /// Notes in the trace and with its message how long a tool took.
+    fn timed(&mut self, id: &str, message: Message) -> Message {
+        let Some(began) = self.tools_since.remove(id) else { return message };
+        if let Some(tracer) = &self.app.tracer {
+            let name = self.inspected(id).tool_name;
+            let detail = json!({ "step": self.turn.step, "call_id": id, "tool": name });
+            let outcome = if has_failed(&message) { "error" } else { "ok" };
+            tracer.note("tool_call", detail, began, outcome);
+        }
+        let took = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        message.with_metadata_entry("duration_ms", took)
     }
 
     fn inspected(&self, id: &str) -> InspectedCall {
@@ -327,9 +343,7 @@ impl Driver {
     /// The result after host plugins and the `tool_after` or `tool_error` actions.
     async fn finished(&mut self, id: &str, message: Message) -> Result<Message> {
         let call = self.inspected(id);
-        // Only a tool that answered leaves its schema.
-        let failed = message.metadata().contains_key("tool_error")
-            || !message.metadata().contains_key("tool_schema");
+        let failed = has_failed(&message);
         let info = ToolResultInfo {
             request: self.request_info(),
             call_id: id.to_owned(),
@@ -363,6 +377,11 @@ impl Driver {
             }
         }
     }
+}
+
+/// Whether a tool failed. Only one that answered leaves its schema.
+fn has_failed(message: &Message) -> bool {
+    message.metadata().contains_key("tool_error") || !message.metadata().contains_key("tool_schema")
 }
 
 /// A call that nobody is asked about and that is not run, and the events that tell of it.

@@ -335,6 +335,23 @@ impl Store for StoreDouble {
     fn delete_asset<'a>(&'a self, scope: &'a Scope, id: &'a str) -> Stored<'a, bool> {
         self.inner.delete_asset(scope, id)
     }
+    fn put_share<'a>(&'a self, scope: &'a Scope, share: &'a ShareRecord) -> Stored<'a, ()> {
+        self.inner.put_share(scope, share)
+    }
+    fn shares<'a>(&'a self, scope: &'a Scope, session: &'a str) -> Stored<'a, Vec<ShareRecord>> {
+        self.inner.shares(scope, session)
+    }
+    fn share<'a>(&'a self, id: &'a str) -> Stored<'a, Option<(Scope, ShareRecord)>> {
+        self.inner.share(id)
+    }
+    fn delete_share<'a>(
+        &'a self,
+        scope: &'a Scope,
+        session: &'a str,
+        id: &'a str,
+    ) -> Stored<'a, bool> {
+        self.inner.delete_share(scope, session, id)
+    }
     fn changes<'a>(&'a self, scope: &'a Scope, session: &'a str) -> Stored<'a, Vec<ChangeNote>> {
         self.inner.changes(scope, session)
     }

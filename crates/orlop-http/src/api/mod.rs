@@ -5,8 +5,10 @@ mod agents;
 mod assets;
 mod completions;
 mod events;
+mod info;
 mod requests;
 mod sessions;
+mod shares;
 mod system;
 mod view;
 
@@ -22,6 +24,8 @@ pub(crate) fn routes() -> Routes {
             .get("/openapi.json", "This document.", system::openapi)
     };
     probes(probes(Routes::new("")).below("/api/v1"))
+        .get("/info", "What to know before anything else.", info::info)
+        .get("/plugins", "The plugins there are, and how they are doing.", info::plugins)
         .get("/agents", "The agents there are.", agents::list)
         .get("/agents/{agent}/tools", "The tools of an agent.", agents::tools)
         .get("/agents/{agent}/models", "The models an agent can use.", agents::models)
@@ -47,6 +51,11 @@ pub(crate) fn routes() -> Routes {
         .patch("/sessions/{id}/messages/{index}", "Changes a message.", sessions::modify_message)
         .get("/sessions/{id}/changes", "Changes that can be undone.", sessions::changes)
         .post("/sessions/{id}/changes/{change}/undo", "Undoes a change.", sessions::undo)
+        .post("/sessions/{id}/shares", "Makes a link to read a session by.", shares::create)
+        .get("/sessions/{id}/shares", "The links to a session.", shares::list)
+        .delete("/sessions/{id}/shares/{share}", "Takes a link back.", shares::revoke)
+        .get("/shared/{link}", "What a link shows of a session.", shares::read)
+        .get("/shared/{link}/events", "What happens in it.", shares::follow)
         .get("/search", "Sessions in which all these words occur.", sessions::search)
         .post("/sessions/{id}/requests", "One turn, as a stream or as a whole.", requests::send)
         .get(

@@ -420,13 +420,17 @@ pub(crate) struct RequestView {
     status: Value,
     /// The agent that answers.
     agent_id: Option<String>,
+    /// The position of the user's message when the request last got further.
+    message_index: Option<usize>,
     /// How many model calls have been answered.
     step: u32,
     /// When it began, RFC 3339.
     created_at: Option<String>,
     /// When it last got further, RFC 3339.
     updated_at: Option<String>,
-    /// Token counts so far.
+    /// How long it took, in milliseconds, if it is over.
+    duration_ms: Option<u64>,
+    /// Token counts so far, and `cost` in dollars where the price is known.
     usage: Map,
     /// The tool calls that a person has to decide on: `call_id`, `name`, `reason`.
     waiting_for: Vec<Value>,
@@ -444,6 +448,8 @@ impl From<RequestState> for RequestView {
             request_id: state.request_id,
             session_id: state.session_id,
             agent_id: state.agent_id,
+            message_index: state.message_index,
+            duration_ms: state.duration_ms,
             step: state.step,
             created_at: state.created_at,
             updated_at: state.updated_at,

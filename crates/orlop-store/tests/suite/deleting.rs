@@ -5,7 +5,7 @@ use crate::steps::*;
 use orlop_app::Scope;
 use orlop_app::store::{
     AssetRecord, CallsWrite, ChangeNote, Commit, EventQuery, Lease, SearchQuery, SessionWrite,
-    Store, TurnWrite,
+    ShareRecord, Store, TurnWrite,
 };
 use serde_json::json;
 
@@ -33,6 +33,9 @@ async fn full(store: &dyn Store, scope: &Scope, id: &str, request: &str) -> Leas
     let session = Some(id.to_owned());
     let asset = AssetRecord { id: format!("asset-{id}"), session, ..Default::default() };
     store.put_asset(scope, &asset).await.unwrap();
+    let share =
+        ShareRecord { id: format!("share-{id}"), session: id.to_owned(), ..Default::default() };
+    store.put_share(scope, &share).await.unwrap();
     lease
 }
 
@@ -54,6 +57,7 @@ async fn everything_of_a_session_goes_with_it(place: &Place) {
     assert_eq!(store.take_signals(&ana(), "r").await.unwrap(), Vec::<serde_json::Value>::new());
     assert_eq!(store.plugin_state(&ana(), "s", "p").await.unwrap(), None);
     assert_eq!(store.asset(&ana(), "asset-s").await.unwrap(), None);
+    assert_eq!(store.share("share-s").await.unwrap(), None);
     assert_eq!(store.changes(&ana(), "s").await.unwrap(), []);
     assert_eq!(store.change(&ana(), "s", "c").await.unwrap(), None);
     let events = store.events(&ana(), &EventQuery::default()).await.unwrap();
@@ -61,7 +65,7 @@ async fn everything_of_a_session_goes_with_it(place: &Place) {
     assert_eq!(events, ["of_nobody", "gone"]);
     drop(store);
     let tables = ["sessions", "items", "log_refs", "turns", "turn_calls", "traces", "signals"];
-    for table in tables.into_iter().chain(["changes"]) {
+    for table in tables.into_iter().chain(["changes", "shares"]) {
         assert_eq!(place.rows(table), 0, "{table}");
     }
 }
@@ -87,6 +91,7 @@ async fn other_sessions_lose_nothing(place: &Place) {
     assert!(store.plugin_state(&ana(), "other", "p").await.unwrap().is_some());
     assert!(store.asset(&ana(), "asset-other").await.unwrap().is_some());
     assert_eq!(store.changes(&ana(), "other").await.unwrap().len(), 1);
+    assert_eq!(store.shares(&ana(), "other").await.unwrap().len(), 1);
 }
 
 async fn a_deleted_session_can_be_created_again(place: &Place) {

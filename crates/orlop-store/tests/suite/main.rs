@@ -18,6 +18,7 @@ mod opening;
 mod plugin_states;
 mod search;
 mod sessions;
+mod shares;
 mod sharing;
 mod turns;
 mod undo;

@@ -5,10 +5,11 @@ use crate::exit::Failure;
 use crate::interrupt::Interrupts;
 use crate::output;
 use crate::workplace::Workplace;
-use orlop_app::Recovery;
 use orlop_app::ui::plain_line;
+use orlop_app::{Recovery, Watcher, Watchers};
 use orlop_core::Error;
 use orlop_http::{Server, Settings};
+use orlop_telemetry::Telemetry;
 use std::process::ExitCode;
 use std::sync::Arc;
 use tokio::net::TcpListener;
@@ -30,7 +31,11 @@ pub(super) async fn run(workplace: Workplace, serve: Serve) -> Result<ExitCode, 
         output::tell(&format!("orlop: plugin \"{name}\" is left out: {reason}"));
     }
     let mut interrupts = Interrupts::new();
-    let host = workplace.watched_host(Arc::new(settings.metrics.clone())).await?;
+    let section = workplace.config.telemetry().map_err(|error| Failure::config(&error))?;
+    let telemetry = Telemetry::of(&section).map_err(|error| Failure::config(&error))?.map(Arc::new);
+    let mut watchers: Vec<Arc<dyn Watcher>> = vec![Arc::new(settings.metrics.clone())];
+    watchers.extend(telemetry.clone().map(|telemetry| telemetry as Arc<dyn Watcher>));
+    let host = workplace.watched_host(Arc::new(Watchers(watchers))).await?;
     let recovered = host.app().recover(Recovery::Resume).await?;
     if recovered > 0 {
         output::tell(&format!("orlop: {recovered} requests that were cut off go on"));
@@ -39,6 +44,9 @@ pub(super) async fn run(workplace: Workplace, serve: Serve) -> Result<ExitCode, 
     output::tell(&format!("orlop: listening on http://{local}; {}", server.admission()));
     let served = orlop_http::serve(server, listener, async move { interrupts.next().await }).await;
     workplace.close().await;
+    if let Some(telemetry) = telemetry {
+        telemetry.close().await;
+    }
     served?;
     Ok(ExitCode::SUCCESS)
 }

@@ -11,6 +11,7 @@ class ProbeApplicationPlugin:
 
     def __init__(self):
         self.runs = 0
+        self.steps = 0
 
     def get_ui_elements(self, state, config=None, tags=None, models=None):
         session = {"session_id": "$session.session_id"}
@@ -31,6 +32,13 @@ class ProbeApplicationPlugin:
              "fixed_params": {"presentation": "banner"}, "param_map": {"index": "$message.index", **session}},
             {"ui_type": "message_action", "id": "modal", "label": "Show a popup", "action_id": "show",
              "fixed_params": {"presentation": "modal"}, "param_map": {"index": "$message.index"}},
+            {"ui_type": "message_action", "id": "any", "label": "Show anything", "action_id": "anything", "dialog": {
+                "kind": "form", "title": "Show anything", "inputs": [
+                    {"name": "variant", "type": "string", "label": "Variant", "required": True,
+                     "choices": ["info", "success", "warning", "error", "mauve"]},
+                    {"name": "presentation", "type": "string", "label": "Presentation", "required": True,
+                     "choices": ["inline", "banner", "modal", "hologram"]}]}},
+            {"ui_type": "session_action", "id": "step", "label": "One step", "action_id": "step", "param_map": session},
             {"ui_type": "session_list_action", "id": "list", "label": "Tidy up", "action_id": "show"},
             {"ui_type": "session_action", "id": "reload", "label": "Reload", "action_id": "tell", "param_map": session},
             {"ui_type": "session_action", "id": "leave", "label": "Leave", "action_id": "tell", "param_map": session,
@@ -46,6 +54,8 @@ class ProbeApplicationPlugin:
         return [
             {"id": "show", "label": "Show", "inputs": {}},
             {"id": "add", "label": "Add", "inputs": {"a": {"type": "integer", "required": True}, "b": {"type": "integer"}}},
+            {"id": "anything", "label": "Anything", "inputs": {"variant": {"type": "string"}, "presentation": {"type": "string"}}},
+            {"id": "step", "label": "Step", "inputs": {"session_id": {"type": "string", "required": True}}},
             {"id": "fixed", "label": "Fixed", "inputs": {}},
             {"id": "tell", "label": "Tell", "inputs": {"session_id": {"type": "string", "required": True}}},
             {"id": "again", "label": "Again", "inputs": {}},
@@ -66,6 +76,13 @@ class ProbeApplicationPlugin:
             if params.get("deleted"):
                 return {"mutations": {"deleted_session_ids": ids}, "ui_effects": {"confetti": True}}
             return {"ui_effects": {"reload_session_ids": ids}, "message": "Told."}
+        if action_id == "anything":
+            return {"display": dict(DISPLAY, title=f"A {params['variant']}", **params)}
+        if action_id == "step":
+            self.steps += 1
+            app.publish_event({"type": "probe_progress", "session_id": params["session_id"], "display": {
+                "title": "At work", "body": f"{self.steps} of 3 done", "display_id": "work"}})
+            return {}
         if action_id == "again":
             self.runs += 1
             return {"display": {"body": f"Run {self.runs}", "display_id": "runs"}}
