@@ -93,7 +93,7 @@ fn value(value: Option<&AnyValue>) -> String {
         Some(AnyKind::StringValue(text)) => text.clone(),
         Some(AnyKind::IntValue(number)) => number.to_string(),
         Some(AnyKind::ArrayValue(list)) => {
-            list.values.iter().map(|it| value_of(it)).collect::<Vec<_>>().join(",")
+            list.values.iter().map(value_of).collect::<Vec<_>>().join(",")
         }
         other => format!("{other:?}"),
     }

@@ -53,14 +53,14 @@ fn row(entry: &Map) -> Vec<String> {
     vec![millis("start_us"), millis("duration_us"), text("plugin"), what, text("outcome"), changed]
 }
 
-/// What an entry is about: `0 provider/model` for a model call.
+/// What an entry is about: `0 provider/model` for a model call, `1 shell` for a tool.
 fn detail(detail: Option<&Value>) -> String {
     let Some(detail) = detail else { return String::new() };
     let text = |key: &str| detail.get(key).and_then(Value::as_str).map(str::to_owned);
     match (detail, detail.get("step")) {
         (_, Some(step)) => {
             let name = ModelName { provider: text("provider"), model: text("model") };
-            format!("{step} {name}")
+            format!("{step} {}", text("tool").unwrap_or_else(|| name.to_string()))
         }
         (Value::String(text), _) => text.clone(),
         (other, _) => other.to_string(),
