@@ -3,9 +3,11 @@
 //! The steps run in the order of [`steps`] and the first failure ends the run. The last line is
 //! `N passed, N failed, N skipped`, summed over all test programs (see [`Tally`]).
 
+mod packages;
 mod postgres;
 mod skips;
 mod tally;
+mod tmux;
 
 use std::process::{Command, ExitCode};
 use std::time::Instant;
@@ -88,6 +90,7 @@ fn typescript_sdk(workspace: &Workspace) -> Result<(), String> {
 
 fn tests(workspace: &Workspace, tally: &mut Tally) -> Result<(), String> {
     postgres::ensure();
+    tmux::ensure();
     let skips = Skips::new(workspace)?;
     let mut tests = workspace.cargo(["test", "--workspace", "--locked", "--no-fail-fast"]);
     tests.env(skips::VARIABLE, skips.file());
