@@ -443,7 +443,7 @@ async fn the_context_is_shown_part_by_part() {
     let shown = app.execute_action(ActionCall::new("compaction", "show_context"), Some("s"));
     let shown = shown.await.unwrap();
     expect![[r#"
-        About 110 of 1000 tokens, 11 % of the context window.
+        About 131 of 1000 tokens, 13 % of the context window.
 
         | part | count | tokens, roughly |
         | --- | --- | --- |

@@ -7,7 +7,7 @@ mod stage;
 use orlop_app::store::{Acquired, CallsWrite, Commit, TurnWrite};
 use orlop_app::*;
 use orlop_core::*;
-use orlop_plugins::{Compaction, SystemMessage};
+use orlop_plugins::{Compaction, CompactionActions, SystemMessage};
 use orlop_testkit::Gate;
 use orlop_testkit::scripted::*;
 use serde_json::json;
@@ -302,6 +302,15 @@ async fn who_compacts_by_hand_is_warned_too() {
     events_of(&app, ask("s", "one")).await;
     let warned = displays(&events_of(&app, ask("s", "two")).await);
     assert!(warned[0].ends_with("; compact the conversation, or begin a new one."), "{warned:?}");
+}
+
+#[tokio::test]
+async fn what_the_server_counted_has_the_tools_in_it() {
+    let stage = stage(vec![counted("a", 6_000)]).application(CompactionActions);
+    let app = stage.start().await;
+    events_of(&app, ask("s", "one")).await;
+    let shown = app.execute_action(ActionCall::new("compaction", "show_context"), Some("s"));
+    assert_eq!(shown.await.unwrap()["context"]["tokens"], 6_000);
 }
 
 #[tokio::test]

@@ -7,6 +7,10 @@
 use crate::text::{Colour, Line, Style};
 use std::io::{self, Write};
 
+/// Empties the row of the cursor and all below it. Not in one step: from the first row of a screen on,
+/// tmux takes that for clearing the screen, and keeps what was there in its scrollback.
+const ERASE: &[u8] = b"\r\x1b7\x1b[2K\x1b[B\x1b[J\x1b8";
+
 /// What is drawn at the bottom of the terminal.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Frame {
@@ -57,7 +61,7 @@ impl<W: Write> Screen<W> {
         bytes.extend_from_slice(b"\x1b[?2026h\x1b[?25l");
         if !history.is_empty() {
             self.to_row(&mut bytes, 0);
-            bytes.extend_from_slice(b"\r\x1b[J");
+            bytes.extend_from_slice(ERASE);
             for line in history {
                 self.write_line(&mut bytes, line);
                 bytes.extend_from_slice(b"\r\n");
@@ -98,7 +102,7 @@ impl<W: Write> Screen<W> {
         }
         if rows.len() < before.len() {
             self.to_row(bytes, rows.len());
-            bytes.extend_from_slice(b"\r\x1b[J");
+            bytes.extend_from_slice(ERASE);
         }
     }
 
@@ -113,7 +117,7 @@ impl<W: Write> Screen<W> {
         if up > 0 {
             bytes.extend_from_slice(format!("\x1b[{up}A").as_bytes());
         }
-        bytes.extend_from_slice(b"\r\x1b[J");
+        bytes.extend_from_slice(ERASE);
         self.forget();
         self.write(&bytes)
     }
@@ -122,7 +126,8 @@ impl<W: Write> Screen<W> {
     pub fn clear(&mut self) -> io::Result<()> {
         let mut bytes = Vec::new();
         self.to_row(&mut bytes, 0);
-        bytes.extend_from_slice(b"\r\x1b[J\x1b[?25h");
+        bytes.extend_from_slice(ERASE);
+        bytes.extend_from_slice(b"\x1b[?25h");
         self.forget();
         self.write(&bytes)
     }

@@ -1,4 +1,5 @@
-//! What the chat costs on a real terminal: the start, a key, a fast stream, a long session.
+//! What the chat costs on a real terminal: the start, a key, stopping and leaving, a fast stream, a
+//! long session.
 //!
 //! Prints its own table. The program runs on a pty of its own, and what it writes is read as fast
 //! as it comes; processor time and memory are those of its process.
@@ -22,12 +23,14 @@ fn main() {}
 mod on_a_terminal {
     use crate::common::Place;
     use crate::common::pty::{Terminal, open};
+    use orlop_testkit::Gate;
     use orlop_testkit::mock_model::Reply;
     use serde_json::json;
     use std::time::{Duration, Instant};
 
     const STARTS: usize = 15;
     const KEYS: usize = 100;
+    const STOPS: usize = 20;
     const CHUNKS: usize = 6_000;
     const BURST: usize = 20;
     const MESSAGES: usize = 10_000;
@@ -36,6 +39,8 @@ mod on_a_terminal {
         let place = Place::new("bench-terminal").await;
         start(&place);
         keys(&place);
+        stops(&place);
+        leaves(&place);
         stream(&place).await;
         long_session(&place).await;
     }
@@ -72,6 +77,60 @@ mod on_a_terminal {
             })
             .collect();
         println!("key to screen, {KEYS} keys: {}", spread(&mut times));
+    }
+
+    /// An answer that goes on for as long as anybody listens.
+    fn endless(place: &Place) -> Terminal {
+        let gate = Gate::new();
+        place.model.reply(Reply::text(["Once upon a time"]).wait(&gate));
+        let terminal = open(place, &["go"], &[]);
+        terminal.shows("Once upon a time");
+        terminal
+    }
+
+    fn stops(place: &Place) {
+        let mut times: Vec<Duration> = (0..STOPS)
+            .map(|_| {
+                let mut terminal = endless(place);
+                let since = Instant::now();
+                terminal.press("\x1b");
+                terminal.shows("! Stopped");
+                let took = since.elapsed();
+                terminal.press("\x04");
+                terminal.ends();
+                took
+            })
+            .collect();
+        println!("Esc until the answer is stopped, {STOPS} times: {}", spread(&mut times));
+    }
+
+    fn leaves(place: &Place) {
+        let mut answering: Vec<Duration> = (0..STOPS)
+            .map(|_| {
+                let mut terminal = endless(place);
+                let since = Instant::now();
+                terminal.press("\x03");
+                terminal.press("\x03");
+                terminal.ends();
+                since.elapsed()
+            })
+            .collect();
+        let spread_answering = spread(&mut answering);
+        println!(
+            "Ctrl-C twice until the program is gone, in an answer, {STOPS} times: {spread_answering}"
+        );
+        let mut idle: Vec<Duration> = (0..STOPS)
+            .map(|_| {
+                let mut terminal = open(place, &[], &[]);
+                terminal.shows("^K commands");
+                let since = Instant::now();
+                terminal.press("\x03");
+                terminal.press("\x03");
+                terminal.ends();
+                since.elapsed()
+            })
+            .collect();
+        println!("the same with nothing under way: {}", spread(&mut idle));
     }
 
     async fn stream(place: &Place) {

@@ -5,6 +5,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
+#[path = "chat_plugins/displays.rs"]
+mod displays;
+#[path = "chat_plugins/harbour.rs"]
+mod harbour;
 
 use common::Place;
 use common::pty::{Terminal, open_command};
@@ -94,8 +98,12 @@ fn own_program() {
         });
     let plugins = orlop::shipped_plugins()
         .tool(Arc::new(tool))
+        .tool(Arc::new(harbour::talkative()))
         .feature(Arc::new(feature))
-        .application(Arc::new(application));
+        .feature(Arc::new(harbour::marks()))
+        .application(Arc::new(application))
+        .application(Arc::new(harbour::gate()))
+        .host(Arc::new(harbour::never_ends()));
     let arguments = ["orlop"].into_iter().chain(arguments.lines()).map(Into::into);
     let code = format!("{:?}", orlop::run(arguments, plugins));
     let number: String = code.chars().filter(char::is_ascii_digit).collect();
@@ -104,9 +112,16 @@ fn own_program() {
 
 /// The program on a terminal.
 fn open(place: &Place, arguments: &[&str]) -> Terminal {
+    open_with(place, arguments, &[])
+}
+
+/// The same with variables.
+fn open_with(place: &Place, arguments: &[&str], variables: &[(&str, &str)]) -> Terminal {
     let mut command = CommandBuilder::new(std::env::current_exe().unwrap());
     command.args(["--exact", "own_program", "--nocapture", "--quiet"]);
-    let terminal = open_command(place, command, &[(ARGUMENTS, &arguments.join("\n"))], (80, 24));
+    let arguments = arguments.join("\n");
+    let variables = [&[(ARGUMENTS, arguments.as_str())], variables].concat();
+    let terminal = open_command(place, command, &variables, (80, 24));
     terminal.shows("^K commands");
     terminal
 }
@@ -121,6 +136,8 @@ async fn place(name: &str) -> Place {
                 Reply::text(["The tool said: ", last["content"].as_str().unwrap()]).any()
             }
             _ if last["content"] == "go" => Reply::tool_call("c1", "rm", "{\"of\":\"x\"}").any(),
+            _ if last["content"] == "list" => Reply::tool_call("c1", "list", "{}").any(),
+            _ if last["content"] == "break" => Reply::tool_call("c1", "break", "{}").any(),
             _ => Reply::text(["You said: ", last["content"].as_str().unwrap_or_default()]).any(),
         }
     });
@@ -133,6 +150,8 @@ async fn a_tool_that_asks_is_allowed_or_denied_with_a_reason() {
     let mut terminal = open(&place, &[]);
     terminal.press("go\r");
     let screen = terminal.shows("allow once");
+    // Who looks elsewhere hears of it.
+    assert!(terminal.bytes().contains(&0x07));
     assert!(screen.contains("Remove x") && screen.contains("-gone"), "{screen}");
     terminal.press("y");
     let screen = terminal.shows("The tool said: removed");
@@ -218,6 +237,8 @@ async fn sessions_are_listed_opened_forked_renamed_and_deleted() {
     let mut terminal = open(&place, &["--resume"]);
     terminal.shows("Sessions:");
     terminal.shows("4 messages");
+    // The last words of the chosen one stand below.
+    terminal.shows("│ You said: about lighthouses");
     // What is typed is looked for in what was said, too.
     terminal.press("second thing");
     terminal.until("found it", |screen| screen.contains("▸") && !screen.contains("lighthouses"));

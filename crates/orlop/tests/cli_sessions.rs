@@ -380,6 +380,26 @@ async fn the_doctor_says_what_is_wrong() {
 }
 
 #[tokio::test]
+async fn shells_take_the_completions() {
+    let place = Place::new("completions").await;
+    let asked = "source ./orlop.bash; COMP_WORDS=(orlop session ex); COMP_CWORD=2; _orlop orlop ex session; echo ${COMPREPLY[@]}";
+    for (shell, arguments, expected) in [
+        ("bash", vec!["-c", asked], "export\n"),
+        // That they can be read is what is to be known without a terminal.
+        ("zsh", vec!["-n", "orlop.zsh"], ""),
+        ("fish", vec!["--no-execute", "orlop.fish"], ""),
+    ] {
+        let script = place.run(&["completions", shell]).await.ok();
+        place.write(&format!("orlop.{shell}"), script);
+        let Ok(child) = place.program(shell).args(arguments).spawn() else {
+            orlop_testkit::skip(shell, "this shell is not on this machine");
+            continue;
+        };
+        assert_eq!(common::finish(child).await.ok(), expected, "{shell}");
+    }
+}
+
+#[tokio::test]
 async fn the_program_tells_about_itself() {
     let place = Place::new("help").await;
     let version = place.run(&["--version"]).await.ok();

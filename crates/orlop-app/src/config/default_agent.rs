@@ -99,14 +99,18 @@ impl AppConfig {
             .map(|(key, content)| (key.to_owned(), Node::made(content, origin.clone())))
             .collect();
         self.add_default_agent(settings, origin);
-        let reason = match chosen.key {
-            Some(key) => format!("because {key} is set"),
-            None => "because no key of another provider is set".to_owned(),
+        let provider = chosen.provider;
+        let found = match chosen.key {
+            Some(key) => {
+                format!(
+                    "no agent is configured: using provider \"{provider}\" because {key} is set"
+                )
+            }
+            None => format!(
+                "no key of a provider is set and no agent configured: using the embedded model, provider \"{provider}\""
+            ),
         };
-        let notice = format!(
-            "no agent is configured: using provider \"{}\" {reason} (orlop config init writes a configuration)",
-            chosen.provider
-        );
+        let notice = format!("{found} (orlop config init writes a configuration)");
         (self, Some(notice))
     }
 
@@ -202,7 +206,7 @@ mod tests {
             &[("ANTHROPIC_API_KEY", "a")],
             &["openai_compatible", "local"],
             expect![[r#"
-            no agent is configured: using provider "local" because no key of another provider is set (orlop config init writes a configuration)
+            no key of a provider is set and no agent configured: using the embedded model, provider "local" (orlop config init writes a configuration)
             {"provider":"local","model":"smollm2","tools":[]}
         "#]],
         );
@@ -210,7 +214,7 @@ mod tests {
             &[],
             ALL,
             expect![[r#"
-            no agent is configured: using provider "local" because no key of another provider is set (orlop config init writes a configuration)
+            no key of a provider is set and no agent configured: using the embedded model, provider "local" (orlop config init writes a configuration)
             {"provider":"local","model":"smollm2","tools":[]}
         "#]],
         );

@@ -118,6 +118,22 @@ pub(super) static SECTIONS: LazyLock<Map> = LazyLock::new(|| {
                 ],
             ),
         ),
+        (
+            "terminal",
+            table(
+                "The chat in the terminal.",
+                &[
+                    (
+                        "keys",
+                        json!({
+                            "enum": ["emacs", "vi"], "default": "emacs",
+                            "description": "The keys of the editor.",
+                        }),
+                    ),
+                    ("history", truth("Whether what was sent is remembered beyond a chat.", true)),
+                ],
+            ),
+        ),
     ])
 });
 

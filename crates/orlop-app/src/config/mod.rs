@@ -44,7 +44,7 @@ pub use problem::{ConfigError, Problem, ProblemKind};
 pub use request::resolve_request_config;
 pub use schema::Schema;
 pub use secrets::{MASK, without_secrets};
-pub use sections::{Assets, McpServer, McpTransport, PluginEntry};
+pub use sections::{Assets, McpServer, McpTransport, PluginEntry, Terminal};
 pub use server::{Server, ServerJwt, ServerLimits, ServerToken};
 pub use show::{Shown, ShownValue};
 pub use starter::starter;

@@ -429,7 +429,7 @@ mod tests {
         assert_eq!(schema["additionalProperties"], false);
         let keys: Vec<&String> = schema["properties"].as_object().unwrap().keys().collect();
         let keys = keys.iter().map(|key| key.as_str()).collect::<Vec<_>>().join(" ");
-        expect!["default_agent agents plugins mcp_servers hosts server store telemetry events assets provider model base_url api_key system_message context_window tools max_steps fallback output_schema output_repairs compaction"].assert_eq(&keys);
+        expect!["default_agent agents plugins mcp_servers hosts server store telemetry events assets terminal provider model base_url api_key system_message context_window tools max_steps fallback output_schema output_repairs compaction"].assert_eq(&keys);
         let plugins = &schema["properties"]["plugins"];
         assert_eq!(plugins["properties"]["compaction"]["additionalProperties"], false);
         assert_eq!(plugins["additionalProperties"]["additionalProperties"], true);

@@ -65,6 +65,15 @@ pub struct Assets {
     pub types: Option<Vec<String>>,
 }
 
+/// `[terminal]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Terminal {
+    /// Whether the editor has the keys of vi.
+    pub vi_keys: bool,
+    /// Whether what was sent is remembered beyond a chat.
+    pub history: bool,
+}
+
 impl AppConfig {
     /// The names in `[plugins]` that are enabled.
     pub fn plugin_names(&self) -> Vec<&str> {
@@ -146,6 +155,13 @@ impl AppConfig {
             max_bytes: max_bytes.unwrap_or(known::MAX_ASSET_BYTES),
             types: self.setting("assets", "types")?.as_ref().map(texts),
         })
+    }
+
+    /// `[terminal]`.
+    pub fn terminal(&self) -> Result<Terminal> {
+        let history = self.setting("terminal", "history")?.and_then(|value| value.as_bool());
+        let vi_keys = self.text_setting("terminal", "keys")? == "vi";
+        Ok(Terminal { vi_keys, history: history.unwrap_or(true) })
     }
 
     /// A section by its name, resolved; none if it is not there. For sections that have no type of

@@ -1,6 +1,6 @@
 //! How full the context window is, for people: a warning before it is full, and what fills it.
 
-use super::fill::{estimate, estimate_text, tokens};
+use super::fill::{estimate, estimate_text, tokens, tokens_with};
 use super::{NAME, Settings};
 use orlop_app::Application;
 use orlop_app::config::resolve_request_config;
@@ -65,13 +65,13 @@ pub(super) async fn show(app: &Application, id: &str) -> Result<ActionResult> {
     let own: Vec<&Map> = session.overrides().into_iter().collect();
     let config = resolve_request_config(&loaded.config, &own);
     let native = session.native().map(|held| held.items().clone()).unwrap_or_else(Seq::default);
-    let used = tokens(session, &native);
     let window = loaded.core.context_window(&config);
     let schemas = loaded.core.tool_schemas(&config).await?;
     let tools: u64 = schemas
         .iter()
         .map(|schema| estimate_text(&Value::Object(schema.clone()).to_string()))
         .sum();
+    let used = tokens_with(session, &native, tools);
     let mut parts = vec![json!({ "part": "tools", "count": schemas.len(), "tokens": tools })];
     parts.extend(by_role(session));
     let head = match window {

@@ -37,8 +37,18 @@ pub(super) fn estimate(message: &Message) -> u64 {
 /// The tokens of a session with this native history. Where the model server counts, that takes no
 /// longer for a long one than for a short one.
 pub(super) fn tokens(session: &Session, native: &Seq<NativeItem>) -> u64 {
-    let is_compacted = session.metadata().contains_key("compaction_count");
-    of_messages(session.messages().iter(), native, is_compacted)
+    of_messages(session.messages().iter(), native, is_compacted(session))
+}
+
+/// The same with what is sent beside the messages, such as tools. A model server that counts has
+/// counted it already.
+pub(super) fn tokens_with(session: &Session, native: &Seq<NativeItem>, beside: u64) -> u64 {
+    let is_counted = counted(native, is_compacted(session)).is_some();
+    tokens(session, native) + if is_counted { 0 } else { beside }
+}
+
+fn is_compacted(session: &Session) -> bool {
+    session.metadata().contains_key("compaction_count")
 }
 
 fn of_messages<'a>(

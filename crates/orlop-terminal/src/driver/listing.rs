@@ -132,10 +132,9 @@ async fn models(asking: &Asking) -> Result<Vec<Item>> {
     let item = |model: &Map| {
         let id = model.get("id").and_then(Value::as_str)?.to_owned();
         let window = model.get("context_window").and_then(Value::as_u64);
-        let mut detail = window.map(|it| format!("{it} tokens")).unwrap_or_default();
-        if config.text("model") == Some(&id) {
-            detail.push_str(" (in use)");
-        }
+        let window = window.map(|it| format!("{it} tokens"));
+        let in_use = (config.text("model") == Some(&id)).then(|| "(in use)".to_owned());
+        let detail = window.into_iter().chain(in_use).collect::<Vec<_>>().join(" ");
         Some(Item { label: plain_line(&id), detail, choice: Choice::Model(id) })
     };
     Ok(models.iter().filter_map(item).collect())

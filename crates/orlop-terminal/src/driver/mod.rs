@@ -7,18 +7,21 @@ mod describe;
 mod listing;
 mod operating;
 mod plain;
+mod remembered;
 mod terminal;
 mod window;
 
 pub use plain::plain;
 
-use crate::editor::Keys;
+use crate::editor::{History, Keys};
 use crate::model::{Ask, Conversation, Input, Model, Told};
 use asking::Asking;
 use crossterm::event::{Event, EventStream};
 use futures::StreamExt;
 use orlop_app::Host;
 use orlop_core::{Error, Map, Result};
+use remembered::Remembered;
+use std::path::PathBuf;
 use std::sync::mpsc::Sender;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::{mpsc, oneshot};
@@ -45,6 +48,8 @@ pub struct Options {
     pub notices: Vec<String>,
     /// The working folder.
     pub folder: String,
+    /// The file in which what was sent is remembered for later chats; without one it is not.
+    pub history: Option<PathBuf>,
     /// The home folder of the user, which is shown as `~`.
     pub home: Option<String>,
 }
@@ -67,8 +72,10 @@ pub async fn chat(host: &Host, options: Options) -> Result<()> {
     let (outbox, asks) = mpsc::unbounded_channel();
     let (pause, pauses) = mpsc::unbounded_channel();
     let begun = begin(&asking, &options, &conversation).await?;
-    let model = Model::new(options.keys, conversation);
-    let window = Window::open(model, options.colours, inbox, outbox, pause)
+    let mut model = Model::new(options.keys, conversation);
+    let (remembered, before) = Remembered::open(options.history);
+    model.editor.history = History::new(before);
+    let window = Window::open(model, remembered, options.colours, inbox, (outbox, pause))
         .map_err(|error| Error::internal(format!("the terminal cannot be used: {error}")))?;
     begun.into_iter().for_each(|signal| drop(signals.send(signal)));
     let drawing = tokio::task::spawn_blocking(move || window.run());

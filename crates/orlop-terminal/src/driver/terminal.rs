@@ -13,15 +13,16 @@ use std::process::{Command, Stdio};
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether the terminal is taken over; whoever panics has to give it back.
+/// Whether the terminal is taken over.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// The terminal, key by key and without an echo. It is given back when this is dropped.
+/// The terminal, key by key and without an echo. It is given back when this is dropped, also by a
+/// panic on the way up.
 pub(super) struct Raw(());
 
 impl Raw {
     pub(super) fn enter() -> io::Result<Self> {
-        give_back_on_panic();
+        keep_panics_off_the_screen();
         let raw = Self(());
         raw.enter_again()?;
         Ok(raw)
@@ -56,13 +57,20 @@ fn give_back() {
     }
 }
 
-fn give_back_on_panic() {
+/// Panics of plugins are caught and told as errors, and the chat goes on: they go to the log and
+/// leave the terminal alone. Where a panic is the end of the program the terminal is given back.
+fn keep_panics_off_the_screen() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
-            give_back();
-            before(panic);
+            if cfg!(panic = "abort") {
+                give_back();
+            }
+            match TAKEN.load(Ordering::SeqCst) {
+                true => tracing::error!(target: "orlop::terminal", "{panic}"),
+                false => before(panic),
+            }
         }));
     });
 }
@@ -149,3 +157,47 @@ pub(super) fn suspend() {
 /// Consoles have no background.
 #[cfg(not(unix))]
 pub(super) fn suspend() {}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use portable_pty::{CommandBuilder, PtySize, native_pty_system};
+    use std::io::Read;
+
+    /// Tells the test below that it is the program and not the test.
+    const BREAKS: &str = "ORLOP_TEST_BREAKS";
+
+    /// Takes the terminal and breaks off, if the environment says so; else nothing.
+    #[test]
+    fn program_that_breaks_off() {
+        if std::env::var_os(BREAKS).is_some() {
+            let _raw = Raw::enter().unwrap();
+            panic!("out of the window");
+        }
+    }
+
+    #[test]
+    fn a_panic_gives_the_terminal_back() {
+        let size = PtySize { rows: 24, cols: 80, pixel_width: 0, pixel_height: 0 };
+        let pair = native_pty_system().openpty(size).unwrap();
+        let name = "driver::terminal::tests::program_that_breaks_off";
+        let mut command = CommandBuilder::new("sh");
+        command.args(["-c", "\"$0\" --exact \"$1\" --nocapture; echo; stty -a"]);
+        command.arg(std::env::current_exe().unwrap());
+        command.arg(name);
+        command.env(BREAKS, "1");
+        let mut child = pair.slave.spawn_command(command).unwrap();
+        let mut output = pair.master.try_clone_reader().unwrap();
+        drop(pair.slave);
+        let mut text = Vec::new();
+        // The other end is gone when everybody has ended, which some systems call an error.
+        let _ = output.read_to_end(&mut text);
+        child.wait().unwrap();
+        let text = String::from_utf8_lossy(&text);
+        let (taken, given) = (text.find("\x1b[?2004h"), text.find("\x1b[?2004l"));
+        assert!(taken.is_some() && taken < given, "{text:?}");
+        // What is typed is echoed again, and read line by line.
+        assert!(text.contains(" icanon") && text.contains(" echo "), "{text}");
+        assert!(text.contains("1 failed"), "{text}");
+    }
+}

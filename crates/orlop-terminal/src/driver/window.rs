@@ -2,6 +2,7 @@
 //! most sixty times a second.
 
 use super::Pause;
+use super::remembered::Remembered;
 use super::terminal::{self, Raw};
 use crate::model::{Ask, Command, Deed, Effect, Input, Model, Told};
 use crate::screen::Screen;
@@ -49,6 +50,7 @@ pub(super) struct Window {
     screen: Screen<Stdout>,
     raw: Raw,
     history: History,
+    remembered: Remembered,
     inbox: Receiver<Signal>,
     asks: UnboundedSender<Ask>,
     pauses: UnboundedSender<Pause>,
@@ -59,16 +61,17 @@ pub(super) struct Window {
 impl Window {
     pub(super) fn open(
         model: Model,
+        remembered: Remembered,
         colours: bool,
         inbox: Receiver<Signal>,
-        asks: UnboundedSender<Ask>,
-        pauses: UnboundedSender<Pause>,
+        (asks, pauses): (UnboundedSender<Ask>, UnboundedSender<Pause>),
     ) -> io::Result<Self> {
         let raw = Raw::enter()?;
         let screen = Screen::new(io::stdout(), colours, terminal::size());
         let history = History::default();
         let since = Instant::now();
-        Ok(Self { model, screen, raw, history, inbox, asks, pauses, since, left: false })
+        let left = false;
+        Ok(Self { model, screen, raw, history, remembered, inbox, asks, pauses, since, left })
     }
 
     /// Runs until the user leaves.
@@ -138,6 +141,7 @@ impl Window {
     }
 
     fn carry_out(&mut self, effects: Vec<Effect>) -> io::Result<()> {
+        self.model.editor.history.take_added().iter().for_each(|text| self.remembered.add(text));
         for effect in effects {
             match effect {
                 Effect::App(ask) => drop(self.asks.send(ask)),

@@ -1,7 +1,7 @@
 //! What was sent before, newest last, and where one is in it.
 
 /// How much is kept.
-const MOST: usize = 1000;
+pub(crate) const MOST: usize = 1000;
 
 /// What was sent before.
 #[derive(Debug, Clone, Default)]
@@ -11,6 +11,8 @@ pub struct History {
     place: Option<usize>,
     /// What was being written before.
     draft: String,
+    /// What was added and not taken yet.
+    added: Vec<String>,
 }
 
 impl History {
@@ -25,10 +27,16 @@ impl History {
         self.draft.clear();
         if !text.trim().is_empty() && self.entries.last().is_none_or(|last| last != text) {
             self.entries.push(text.to_owned());
+            self.added.push(text.to_owned());
             if self.entries.len() > MOST {
                 self.entries.remove(0);
             }
         }
+    }
+
+    /// What was added since the last time, for whoever keeps it.
+    pub fn take_added(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.added)
     }
 
     /// The one before; what is being written waits behind the newest.

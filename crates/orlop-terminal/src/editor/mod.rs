@@ -10,6 +10,7 @@ mod paste;
 mod vi;
 
 pub use history::History;
+pub(crate) use history::MOST as MOST_REMEMBERED;
 pub use paste::{Attached, Draft};
 
 use crate::text::{Break, Colour, Line, Style, wrap};

@@ -76,7 +76,12 @@ impl Card {
             Some(display) => shown(display, message.text()),
             None => (message.text().to_owned(), false),
         };
-        let failed = message.metadata().contains_key("tool_error");
+        // A change that was shown before it was made is not shown again.
+        let is_told = preview.trim_end().ends_with(result.trim());
+        let result = if is_told { String::new() } else { result };
+        // A tool that answered leaves its schema beside its name.
+        let has = |key: &str| message.metadata().contains_key(key);
+        let failed = has("tool_error") || (has("tool_plugin") && !has("tool_schema"));
         Self { name, preview, result, single_line, failed, took }
     }
 }

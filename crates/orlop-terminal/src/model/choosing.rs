@@ -92,6 +92,11 @@ impl Model {
                 self.overlay = None;
                 return self.chosen(pick, choice);
             }
+            return picker
+                .wants_preview()
+                .map(|it| Effect::App(Ask::Preview(it)))
+                .into_iter()
+                .collect();
         }
         Vec::new()
     }

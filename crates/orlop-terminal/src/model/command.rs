@@ -219,7 +219,7 @@ impl Model {
             }
             Command::Editor => vec![Effect::Terminal(Deed::Edit(self.editor.whole()))],
             Command::Wipe => vec![Effect::Terminal(Deed::Wipe)],
-            Command::Leave => vec![Effect::Terminal(Deed::Leave)],
+            Command::Leave => self.leave(),
         }
     }
 

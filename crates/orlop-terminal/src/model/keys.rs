@@ -79,7 +79,7 @@ impl Model {
     fn control_key(&mut self, c: char) -> Option<Vec<Effect>> {
         let effects = match c {
             'c' => return Some(self.interrupt()),
-            'd' if self.editor.is_empty() => vec![Effect::Terminal(Deed::Leave)],
+            'd' if self.editor.is_empty() => self.leave(),
             'k' => self.pick(Pick::Palette),
             'r' => self.pick(Pick::History),
             'g' => self.command(Command::Editor),
@@ -92,11 +92,18 @@ impl Model {
         Some(effects)
     }
 
+    /// Leaves at once; what is under way is told to stop, and nobody waits for it.
+    pub(super) fn leave(&mut self) -> Vec<Effect> {
+        let mut effects = self.cancel();
+        effects.push(Effect::Terminal(Deed::Leave));
+        effects
+    }
+
     /// Ctrl-C: stops what is under way, or empties the line; twice leaves.
     fn interrupt(&mut self) -> Vec<Effect> {
         let twice = self.leaving.is_some_and(|since| self.now.saturating_sub(since) < TWICE);
         if twice {
-            return vec![Effect::Terminal(Deed::Leave)];
+            return self.leave();
         }
         self.leaving = Some(self.now);
         self.hint = Some("Ctrl-C again leaves".to_owned());

@@ -172,6 +172,11 @@ impl Model {
     }
 
     pub(crate) fn say(&mut self, block: Block) {
+        match &block {
+            Block::Thought { text, .. } => self.fold("Thought".to_owned(), text.clone()),
+            Block::Tool(card) => self.fold(card.name.clone(), card.result.clone()),
+            _ => {}
+        }
         self.history.push(block);
     }
 
@@ -179,8 +184,11 @@ impl Model {
         self.say(Block::Notice(tone, text.into()));
     }
 
-    pub(crate) fn fold(&mut self, title: &str, text: &str) {
-        self.folded.push_back((title.to_owned(), text.to_owned()));
+    /// Keeps what is written shortened, so that the whole can be shown.
+    fn fold(&mut self, title: String, text: String) {
+        if !text.trim().is_empty() {
+            self.folded.push_back((title, text));
+        }
         if self.folded.len() > MOST_FOLDED {
             self.folded.pop_front();
         }

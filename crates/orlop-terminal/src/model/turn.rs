@@ -125,7 +125,6 @@ impl Model {
         let text = std::mem::take(&mut turn.thought);
         let took = turn.thinking.take().map(|since| now.saturating_sub(since));
         if !text.trim().is_empty() {
-            self.fold("Thought", &text);
             self.say(Block::Thought { text, took });
         }
     }
@@ -280,7 +279,6 @@ impl Model {
             }
         };
         let card = Card::of(name, preview, message, took);
-        self.fold(&card.name.clone(), &card.result.clone());
         self.say(Block::Tool(card));
     }
 

@@ -10,6 +10,9 @@ use std::time::Duration;
 /// How many rows of a running tool's output are shown.
 const OUTPUT_ROWS: usize = 5;
 
+/// How many rows of what it is about to change: who is asked has to see it.
+const PREVIEW_ROWS: usize = 12;
+
 /// How many offers are shown.
 const OFFERS: usize = 6;
 
@@ -63,11 +66,15 @@ fn card_rows(card: &CardUnderWay, now: Duration, width: usize) -> Vec<Line> {
     }
     let mut rows = vec![head.cut(width)];
     let more: Vec<&str> = previews.collect();
-    rows.extend(tail(&more, 0, OUTPUT_ROWS).map(|text| {
+    rows.extend(tail(&more, 0, PREVIEW_ROWS).map(|text| {
         let mut line = Line::from("  ");
         line.append(crate::highlight::diff_line(text));
         line.cut(width)
     }));
+    if more.len() > PREVIEW_ROWS {
+        let hidden = format!("  … {} more lines", more.len() - PREVIEW_ROWS);
+        rows.push(Line::styled(hidden, Style::faint()));
+    }
     let output: Vec<&str> = card.output.lines().collect();
     let last = output.len().saturating_sub(OUTPUT_ROWS);
     rows.extend(

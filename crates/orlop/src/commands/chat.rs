@@ -15,20 +15,31 @@ use orlop_terminal::Options;
 use orlop_terminal::editor::Keys;
 use std::fs::File;
 use std::io::IsTerminal;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// How long what is still under way may hold up leaving.
-const GRACE: Duration = Duration::from_millis(300);
+/// How long what is still under way may hold up leaving: together with the last drawing, less than
+/// anybody notices.
+const GRACE: Duration = Duration::from_millis(60);
 
 /// Whether somebody can chat.
 fn is_attended() -> bool {
     std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
 }
 
+/// Whether the terminal says that it can only write line by line.
+fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|term| term == "dumb")
+}
+
 /// Where the log goes while a chat has the screen; `None` for stderr, as ever.
 pub(crate) fn log_of_chat(cli: &Cli) -> Option<Option<File>> {
-    if cli.command.is_some() || cli.chat.plain || !is_attended() || !std::io::stderr().is_terminal()
+    if cli.command.is_some()
+        || cli.chat.plain
+        || is_dumb()
+        || !is_attended()
+        || !std::io::stderr().is_terminal()
     {
         return None;
     }
@@ -55,10 +66,13 @@ pub(super) fn check(chat: &Chat) -> Result<(), Failure> {
     }
 }
 
-pub(super) async fn run(workplace: Workplace, chat: Chat) -> Result<ExitCode, Failure> {
+pub(super) async fn run(workplace: Workplace, mut chat: Chat) -> Result<ExitCode, Failure> {
+    chat.plain |= is_attended() && is_dumb();
     if !is_attended() && !chat.plain {
-        super::model::offer(&workplace, chat.agent.as_deref(), chat.model.as_deref(), chat.yes)
-            .await?;
+        if chat.yes {
+            let (agent, model) = (chat.agent.as_deref(), chat.model.as_deref());
+            super::model::offer(&workplace, agent, model, true).await?;
+        }
         return run::run(workplace, once(chat)?).await;
     }
     let mut notices: Vec<String> = Vec::new();
@@ -67,29 +81,43 @@ pub(super) async fn run(workplace: Workplace, chat: Chat) -> Result<ExitCode, Fa
         notices.push(format!("plugin \"{name}\" is left out: {reason}"));
     }
     let host = workplace.host().await?;
+    let (agent, model) = (chat.agent.as_deref(), chat.model.as_deref());
     match &workplace.notice {
-        Some(notice) if chat.plain => output::tell(&plain_line(notice)),
+        // Why a model is offered is told before it is.
+        Some(notice) if chat.plain || super::model::is_offered(&workplace, agent, model) => {
+            output::tell(&plain_line(notice));
+        }
         Some(notice) => notices.push(plain_line(notice)),
         None => {}
     }
-    super::model::offer(&workplace, chat.agent.as_deref(), chat.model.as_deref(), chat.yes).await?;
+    super::model::offer(&workplace, agent, model, chat.yes).await?;
     host.app().recover_own(Recovery::Settle).await?;
-    let options = options(&host, &chat, notices).await?;
+    let options = options(&host, &chat, workplace.locations.home(), notices).await?;
     let left = match chat.plain {
         true => orlop_terminal::plain(&host, options).await,
         false => orlop_terminal::chat(&host, options).await,
     };
-    let stopped = async {
+    briefly(async {
         host.stop().await;
         workplace.close().await;
-    };
-    // What was stored stays, and the next start settles what was not.
-    let _ = tokio::time::timeout(GRACE, stopped).await;
+    })
+    .await;
     left?;
     Ok(ExitCode::SUCCESS)
 }
 
-async fn options(host: &Host, chat: &Chat, notices: Vec<String>) -> Result<Options, Failure> {
+/// Gives what wants to end in order a moment for it, and no more: what was stored stays, the next
+/// start settles what was not, and processes that still run are ended as they are dropped.
+async fn briefly(ending: impl Future<Output = ()>) {
+    let _ = tokio::time::timeout(GRACE, ending).await;
+}
+
+async fn options(
+    host: &Host,
+    chat: &Chat,
+    home: &Path,
+    notices: Vec<String>,
+) -> Result<Options, Failure> {
     let folder = working_dir()?.display().to_string();
     let session = match (&chat.resume, chat.continue_last) {
         (Some(Some(id)), _) => Some(id.clone()),
@@ -100,11 +128,18 @@ async fn options(host: &Host, chat: &Chat, notices: Vec<String>) -> Result<Optio
     if let Some(agent) = &chat.agent {
         super::agent::usable(host.app(), agent)?;
     }
+    let terminal = host.app().config().terminal().map_err(|error| Failure::config(&error))?;
+    let keys = match chat.keys {
+        Some(keys) => keys,
+        None if terminal.vi_keys => EditorKeys::Vi,
+        None => EditorKeys::Emacs,
+    };
     Ok(Options {
-        keys: match chat.keys {
-            Some(EditorKeys::Vi) => Keys::Vi,
-            Some(EditorKeys::Emacs) | None => Keys::Emacs,
+        keys: match keys {
+            EditorKeys::Vi => Keys::Vi,
+            EditorKeys::Emacs => Keys::Emacs,
         },
+        history: terminal.history.then(|| home.join("history.jsonl")),
         colours: std::env::var_os("NO_COLOR").is_none_or(|no| no.is_empty()),
         session,
         choose_session: chat.resume == Some(None),
@@ -136,4 +171,22 @@ fn once(chat: Chat) -> Result<Run, Failure> {
         continue_last: chat.continue_last,
         ..Run::default()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::time::Instant;
+
+    #[tokio::test(start_paused = true)]
+    async fn leaving_waits_for_nobody_longer_than_a_moment() {
+        let before = Instant::now();
+        briefly(std::future::pending()).await;
+        assert_eq!(before.elapsed(), GRACE);
+        assert!(GRACE < Duration::from_millis(100));
+        // And not at all for who is ready.
+        let before = Instant::now();
+        briefly(async {}).await;
+        assert_eq!(before.elapsed(), Duration::ZERO);
+    }
 }

@@ -29,7 +29,7 @@ pub(super) async fn run(workplace: Workplace, json: bool) -> Result<ExitCode, Fa
     // A system without one is no fault of this installation; what it means is said.
     findings.push(Finding::of("sandbox", Ok(orlop_plugins::Sandbox::support().to_string())));
     match workplace.application().await {
-        Ok(app) => look_at(&app, &mut findings).await,
+        Ok(app) => look_at(&workplace, &app, &mut findings).await,
         Err(failure) => findings.push(Finding::of("store", Err(failure.message))),
     }
     let healthy = findings.iter().all(|finding| finding.ok);
@@ -77,7 +77,7 @@ fn trust(workplace: &Workplace) -> Option<Finding> {
     Some(Finding::of("trust", Ok(detail)))
 }
 
-async fn look_at(app: &Application, findings: &mut Vec<Finding>) {
+async fn look_at(workplace: &Workplace, app: &Application, findings: &mut Vec<Finding>) {
     let store = app.store().check().await;
     findings.push(Finding::of(
         "store",
@@ -103,6 +103,9 @@ async fn look_at(app: &Application, findings: &mut Vec<Finding>) {
     let agents = app.config().agents().into_iter().map(str::to_owned).collect::<Vec<_>>();
     for id in agents {
         let found = match app.agent(&id) {
+            Ok(_) if super::model::missing(workplace, Some(&id), None).is_some() => Err(format!(
+                "{id}: its embedded model is not here yet; `orlop` offers to bring it, `orlop model pull` does so"
+            )),
             Ok((core, config)) => models(&id, &core, &config).await,
             Err(error) => Err(format!("{id}: {error}")),
         };

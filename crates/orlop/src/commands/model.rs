@@ -36,24 +36,48 @@ pub(super) async fn offer(
     model: Option<&str>,
     yes: bool,
 ) -> Result<(), Failure> {
-    let somebody = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
-    let Some(known) = missing(workplace, agent, model).filter(|_| somebody || yes) else {
+    let Some(known) = missing(workplace, agent, model).filter(|_| yes || somebody()) else {
         return Ok(());
     };
-    let megabytes = known.bytes / 1_000_000;
-    let question = format!(
-        "{} ({megabytes} MB, {}) is not here yet. Bring it now? [Y/n] ",
-        known.about, known.licence
-    );
-    if !yes && !matches!(output::ask(question).await.as_str(), "" | "y" | "yes") {
-        return Ok(());
+    let what = described(known);
+    match yes {
+        // Who said so beforehand still reads what comes, and from where.
+        true => output::tell(&format!("bringing {what}")),
+        false => {
+            let question = format!("{what} is not here yet. Bring it now? [Y/n] ");
+            if !matches!(output::ask(question).await.as_str(), "" | "y" | "yes") {
+                return Ok(());
+            }
+        }
     }
     let order = Order { name: known.name.to_owned(), from: None, force: false };
     bring(workplace, &order, false).await.map(drop)
 }
 
+/// Whether [`offer`] would ask.
+pub(super) fn is_offered(workplace: &Workplace, agent: Option<&str>, model: Option<&str>) -> bool {
+    somebody() && missing(workplace, agent, model).is_some()
+}
+
+fn somebody() -> bool {
+    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}
+
+/// What a model is: how large, under which licence, and where it comes from.
+fn described(known: &Known) -> String {
+    let host = |url: &&'static str| url.split('/').nth(2);
+    let hosts: Vec<&str> = known.urls.iter().filter_map(host).collect();
+    let megabytes = known.bytes / 1_000_000;
+    format!(
+        "{} ({megabytes} MB, {}, with pip or from {})",
+        known.about,
+        known.licence,
+        hosts.join(", ")
+    )
+}
+
 /// The model an agent would run inside Orlop, if it can be brought and is not there.
-fn missing(
+pub(super) fn missing(
     workplace: &Workplace,
     agent: Option<&str>,
     model: Option<&str>,

@@ -35,7 +35,8 @@ pub(super) async fn run(workplace: Workplace, run: Run) -> Result<ExitCode, Fail
     if let (Some(notice), true) = (&workplace.notice, std::io::stderr().is_terminal()) {
         output::tell(&plain_line(notice));
     }
-    let offer = super::model::offer(&workplace, run.agent.as_deref(), run.model.as_deref(), false);
+    let (agent, model) = (run.agent.as_deref(), run.model.as_deref());
+    let offer = super::model::offer(&workplace, agent, model, run.yes);
     tokio::select! {
         offered = offer => offered?,
         () = interrupts.next() => Interrupts::leave(),

@@ -15,6 +15,8 @@ struct Seen {
     parser: vt100::Parser,
     bytes: Vec<u8>,
     ended: bool,
+    /// Whether nobody reads what the program writes.
+    held: bool,
 }
 
 /// A program on a terminal.
@@ -56,7 +58,7 @@ pub fn open_command(
     let mut output = pair.master.try_clone_reader().unwrap();
     let keys = pair.master.take_writer().unwrap();
     let parser = vt100::Parser::new(some(rows), some(cols), SCROLLBACK);
-    let seen = Seen { parser, bytes: Vec::new(), ended: false };
+    let seen = Seen { parser, bytes: Vec::new(), ended: false, held: false };
     let seen = Arc::new((Mutex::new(seen), Condvar::new()));
     let shared = seen.clone();
     std::thread::spawn(move || {
@@ -72,6 +74,7 @@ pub fn open_command(
             if seen.ended {
                 return;
             }
+            drop(changed.wait_while(seen, |seen| seen.held).unwrap());
         }
     });
     Terminal { seen, master: pair.master, keys, child }
@@ -87,6 +90,13 @@ impl Terminal {
     /// Pastes a text.
     pub fn paste(&mut self, text: &str) {
         self.press(&format!("\x1b[200~{text}\x1b[201~"));
+    }
+
+    /// Reads nothing more of what the program writes, until this is taken back. A little is read
+    /// still, and a little more goes into the buffers of the system.
+    pub fn hold(&self, held: bool) {
+        self.seen.0.lock().unwrap().held = held;
+        self.seen.1.notify_all();
     }
 
     /// The screen as it is, without empty lines at its end.

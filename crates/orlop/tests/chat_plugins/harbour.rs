@@ -1,0 +1,103 @@
+//! Further plugins of the test's own program: tools that talk much or break, marks on sessions with a
+//! setting, a gate that opens step by step, and a host plugin that never ends.
+
+use super::result;
+use orlop_core::types::{ActionDefinition, ActionResult, ToolReport};
+use orlop_core::{Manifest, Result};
+use orlop_testkit::scripted::{ScriptedApplication, ScriptedFeature, ScriptedHost, ScriptedTool};
+use serde_json::{Value, json};
+
+/// `list` says forty lines, `break` panics.
+pub(super) fn talkative() -> ScriptedTool {
+    let schemas: Vec<_> = ["list", "break"]
+        .iter()
+        .map(|name| {
+            let schema = json!({
+                "name": name, "description": "Does it.",
+                "parameters": { "type": "object", "properties": {} },
+            });
+            schema.as_object().unwrap().clone()
+        })
+        .collect();
+    ScriptedTool::with_manifest(Manifest::new("talkative", "1.0.0"))
+        .get_tool_schemas(move |_, _| Ok(schemas.clone()))
+        .execute_tool(|input, _| {
+            assert!(input.tool_name != "break", "a plugin broke");
+            let lines: String = (1..=40).map(|number| format!("ship {number}\n")).collect();
+            Ok(ToolReport::ok(lines))
+        })
+}
+
+/// Marks sessions, which can be taken back, and has a setting.
+pub(super) fn marks() -> ScriptedFeature {
+    ScriptedFeature::new("marks")
+        .get_ui_elements(|_, _| {
+            Ok(vec![
+                json!({ "ui_type": "session_action", "action_id": "mark", "label": "Mark it red" }),
+                json!({ "ui_type": "config", "key": "marks.size", "label": "Size of marks", "type": "integer" }),
+            ])
+        })
+        .get_actions(|_, _| Ok(vec![ActionDefinition::new("mark", "Mark")]))
+        .execute_action(|_, _| {
+            Ok(ActionResult {
+                session_metadata: Some(json!({ "mark": "red" })),
+                ..result(json!({ "message": "Marked" }))
+            })
+        })
+}
+
+fn display(body: &str, actions: Value) -> Value {
+    json!({ "display": {
+        "title": "Gate", "format": "markdown", "body": body, "variant": "warning",
+        "display_id": "gate", "actions": actions,
+    } })
+}
+
+/// A display with follow-ups of all kinds, and actions that say where to go.
+pub(super) fn gate() -> ScriptedApplication {
+    let button = |id: &str, label: &str| json!({ "ui_type": "session_action", "action_id": id, "label": label });
+    let elements = [
+        button("knock", "Knock at the gate"),
+        button("travel", "Travel to the other session"),
+        json!({ "ui_type": "session_action", "action_id": "sink", "label": "Sink this session",
+            "param_map": { "session": "$session.session_id" } }),
+    ];
+    let mut actions =
+        ["knock", "look", "open", "travel"].map(|id| ActionDefinition::new(id, id)).to_vec();
+    actions.push(ActionDefinition::new("sink", "sink").input("session", "string", true));
+    ScriptedApplication::new("gate")
+        .get_ui_elements(move |_, _| {
+            let elements = elements.to_vec();
+            async move { Ok(elements) }
+        })
+        .actions(actions)
+        .execute_action(|input, _| async move {
+            let run = |id: &str, label: &str, preserve: bool| {
+                json!({ "id": id, "label": label, "kind": "run_action", "plugin": "gate",
+                    "action_id": id, "params": {}, "preserve_display": preserve })
+            };
+            let session = input.params.get("session").cloned();
+            Ok(result(match input.action_id.as_str() {
+                "knock" => display(
+                    "The code is **ABCD**.",
+                    json!([
+                        { "id": "c", "label": "Copy the code", "kind": "copy_text", "text": "ABCD" },
+                        run("look", "Look", true),
+                        run("open", "Open", false),
+                        { "id": "m", "label": "Map", "kind": "open_url", "url": "https://example.test/map" },
+                    ]),
+                ),
+                "look" => json!({ "message": "It is still shut" }),
+                "open" => display("It is open.", json!([])),
+                "travel" => json!({ "message": "Bon voyage", "ui_effects": {
+                    "navigate": { "screen": "session", "session_id": "s2" },
+                } }),
+                _ => json!({ "message": "Gone", "mutations": { "deleted_session_ids": [session] } }),
+            }))
+        })
+}
+
+/// Is not done with ending when the program wants to.
+pub(super) fn never_ends() -> ScriptedHost {
+    ScriptedHost::new("never_ends").stop(|_, _| std::future::pending::<Result<()>>())
+}
