@@ -54,10 +54,12 @@ export class PluginError extends Error {
   constructor(
     errorClass: "bad_argument" | "wrong_type" | "not_found" | "out_of_range" | "bad_state" | "conflict" | "cancelled" | "provider" | "unavailable" | "internal" | (string & {}),
     message: string,
-    options?: { retryable?: boolean; cause?: unknown },
+    options?: { retryable?: boolean; contextOverflow?: boolean; cause?: unknown },
   );
   readonly class: string;
   readonly retryable: boolean;
+  /** Of a provider: the conversation is too long for the model. It is made shorter and sent again. */
+  readonly contextOverflow: boolean;
 }
 
 /** A session. One that was not changed goes back to the host as its handle. */

@@ -49,6 +49,7 @@ fn schema_of(kind: Kind) -> Value {
             "timeout_seconds": row.timeout.map(|limit| limit.as_secs()),
             "on_failure": words(row.on_failure),
             "history": words(row.history),
+            "when": words(row.when),
             "input": input,
             "outcome": outcome,
         });
@@ -114,7 +115,8 @@ fn reference() -> String {
          `chain` shows each plugin what the one before made, `concat` joins all answers, `first` takes the\n\
          first that is not empty, `veto` lets `false` switch the plugin itself off. *Limit* holds where the host gives the core a timer. *Failure* is\n\
          `fail` (the operation fails) or `skip` (logged, and the plugin's answer left out). *History* is how\n\
-         much of the session the hook needs. The payloads are described in `docs/schema/`.\n",
+         much of the session the hook needs. *When* says which moments call it; what that means for each\n\
+         surface is tested, and written in `hook-coverage.md`. The payloads are described in `docs/schema/`.\n",
     );
     for kind in KINDS {
         let title = match kind {
@@ -123,7 +125,7 @@ fn reference() -> String {
         };
         let _ = write!(
             page,
-            "\n## {title}\n\n| hook | what for | answers | combine | limit | failure | history |\n|---|---|---|---|---|---|---|\n"
+            "\n## {title}\n\n| hook | what for | answers | combine | limit | failure | history | when |\n|---|---|---|---|---|---|---|---|\n"
         );
         for row in rows(kind) {
             let limit =
@@ -131,13 +133,14 @@ fn reference() -> String {
             let required = if row.required { " (required)" } else { "" };
             let _ = writeln!(
                 page,
-                "| `{}`{required} | {} | `{}` | {} | {limit} | {} | {} |",
+                "| `{}`{required} | {} | `{}` | {} | {limit} | {} | {} | {} |",
                 row.name,
                 row.doc.trim(),
                 row.outcome.replace('|', "\\|"),
                 words(row.fold),
                 words(row.on_failure),
                 words(row.history),
+                words(row.when),
             );
         }
     }

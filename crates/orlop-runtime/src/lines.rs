@@ -39,7 +39,10 @@ impl RpcError {
             true => format!("plugin \"{package}\" failed and does not say why"),
             false => self.message,
         };
-        let error = Error::new(class, message);
+        let mut error = Error::new(class, message);
+        if data.get("context_overflow") == Some(&Value::Bool(true)) {
+            error = error.with_context_overflow();
+        }
         match data.get("retryable").and_then(Value::as_bool) {
             Some(retryable) => error.with_retryable(retryable),
             None => error,

@@ -15,13 +15,18 @@ class Error(Exception):
 
     ``error_class`` is one of Orlop's: ``bad_argument``, ``not_found``, ``unavailable``, ``conflict``,
     ``bad_state``, ``cancelled``, ``denied``, ``internal``. What the host refuses arrives as this, too.
+    ``context_overflow`` of a provider says that the conversation is too long for the model: it is made shorter
+    and sent again.
     """
 
-    def __init__(self, message: str, error_class: str = "internal", *, retryable: bool = False) -> None:
+    def __init__(
+        self, message: str, error_class: str = "internal", *, retryable: bool = False, context_overflow: bool = False
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.error_class = error_class
         self.retryable = retryable
+        self.context_overflow = context_overflow
 
 
 class Cancelled(Error):
@@ -61,6 +66,8 @@ def as_json_rpc(error: BaseException, where: str) -> dict[str, Any]:
         data: dict[str, Any] = {"class": error.error_class}
         if error.retryable:
             data["retryable"] = True
+        if error.context_overflow:
+            data["context_overflow"] = True
         code = -32601 if isinstance(error, UnknownMethod) else -32000
         return {"code": code, "message": error.message, "data": data}
     if error.__class__.__name__ == "CancelledError":

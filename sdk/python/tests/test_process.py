@@ -106,13 +106,14 @@ class Mistakes(HostCase):
             class Failing:
                 name = "failing"
                 def get_template(self, config):
-                    raise {"o": orlop.Error("try later", "unavailable", retryable=True), "v": ValueError("bad"), "c": ConnectionError("down"), "p": PermissionError("no")}[config["how"]]
+                    raise {"o": orlop.Error("try later", "unavailable", retryable=True), "v": ValueError("bad"), "c": ConnectionError("down"), "p": PermissionError("no"), "l": orlop.Error("too long", "provider", context_overflow=True)}[config["how"]]
             """
         )
         for how, data in (
             ("o", {"class": "unavailable", "retryable": True}),
             ("v", {"class": "bad_argument"}),
             ("c", {"class": "unavailable", "retryable": True}),
+            ("l", {"class": "provider", "context_overflow": True}),
             ("p", {"class": "denied"}),
         ):
             error = self.fails("", lambda: host.hook("feature", "failing", "get_template", config={"how": how}))

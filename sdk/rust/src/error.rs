@@ -12,12 +12,15 @@ pub struct Error {
     pub message: String,
     /// Whether trying again may help.
     pub retryable: bool,
+    /// Of a provider: the conversation is too long for the model. It is made shorter and sent again.
+    pub context_overflow: bool,
 }
 
 impl Error {
     /// A failure of a class.
     pub fn new(class: &str, message: impl Into<String>) -> Self {
-        Self { class: class.to_owned(), message: message.into(), retryable: false }
+        let class = class.to_owned();
+        Self { class, message: message.into(), retryable: false, context_overflow: false }
     }
 
     pub(crate) fn cancelled() -> Self {
@@ -26,7 +29,10 @@ impl Error {
 
     /// As JSON-RPC has it.
     pub(crate) fn to_json(&self, code: i64) -> Value {
-        let data = json!({"class": self.class, "retryable": self.retryable});
+        let mut data = json!({"class": self.class, "retryable": self.retryable});
+        if self.context_overflow {
+            data["context_overflow"] = true.into();
+        }
         json!({"code": code, "message": self.message, "data": data})
     }
 
@@ -37,6 +43,7 @@ impl Error {
             class: text(&data["class"], "internal"),
             message: text(&error["message"], "the host refused"),
             retryable: data["retryable"] == true,
+            context_overflow: data["context_overflow"] == true,
         }
     }
 }

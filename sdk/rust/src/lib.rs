@@ -28,6 +28,10 @@ pub use server::{serve, serve_on};
 
 use std::collections::BTreeMap;
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 type Hook = Box<dyn Fn(Value, &Call) -> Result<Value, Error> + Send + Sync>;
 
 /// A plugin: what it says of itself, and its hooks.

@@ -5,12 +5,14 @@ export class PluginError extends Error {
   /**
    * @param {string} errorClass `bad_argument`, `not_found`, `unavailable`, `conflict`, `bad_state`, `cancelled`, `internal`, ...
    * @param {string} message what happened and what to do
+   * @param options `contextOverflow` of a provider: the conversation is too long for the model, and is made shorter and sent again
    */
-  constructor(errorClass, message, { retryable = false, cause } = {}) {
+  constructor(errorClass, message, { retryable = false, contextOverflow = false, cause } = {}) {
     super(message, cause === undefined ? undefined : { cause });
     this.name = "PluginError";
     this.class = errorClass;
     this.retryable = retryable;
+    this.contextOverflow = contextOverflow;
   }
 
   /** From the error of an answer. */
@@ -24,6 +26,7 @@ export function toWire(error, message) {
   if (error?.class === "method_not_found") return { code: -32601, message, data: { class: "not_found" } };
   const data = { class: classOf(error) };
   if (error?.retryable === true) data.retryable = true;
+  if (error?.contextOverflow === true) data.context_overflow = true;
   return { code: -32000, message, data };
 }
 

@@ -40,12 +40,15 @@ function isUnchanged(lent, now) {
   return now !== undefined && now !== null && changeOf(lent, now, "the session") === null;
 }
 
-const LISTS_AND_SESSIONS = ["native_messages", "final_messages", "messages", "session"];
+const LISTS_AND_SESSIONS = new Set(["native_messages", "final_messages", "messages", "session"]);
 
-/** Reads the lists and sessions among the fields of a value. Other fields may be a stranger's words, and stay as they are. */
+/**
+ * Reads the lists and sessions among the fields of a value, in their order: each builds on those before. Other fields may be
+ * a stranger's words, and stay as they are.
+ */
 export function receiveFields(fields, slots) {
-  for (const key of LISTS_AND_SESSIONS) {
-    const value = fields[key];
+  for (const [key, value] of Object.entries(fields)) {
+    if (!LISTS_AND_SESSIONS.has(key)) continue;
     if (Array.isArray(value)) fields[key] = lend(value);
     else if (isMapping(value)) fields[key] = receive(value, slots);
   }

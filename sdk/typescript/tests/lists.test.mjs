@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { inspect } from "node:util";
 import { test } from "node:test";
 import { Slots, changeOf, lend } from "../lib/lists.mjs";
+import { receiveFields } from "../lib/session.mjs";
 import { start } from "./host.mjs";
 
 const items = (...names) => names.map((name) => ({ name, parts: [{ text: name }] }));
@@ -113,4 +114,13 @@ test("slots across calls, with hooks that overlap", async (t) => {
   assert.deepEqual(await second, { native_messages: edit, state: { patch: { seen: "a,c,d" } } });
   assert.deepEqual((await hook({ slot: 1, keep: 3, items: [] })).state, { patch: { seen: "a,c,d" } });
   await assert.rejects(hook({ slot: 9, keep: 5, items: [] }), { data: { class: "bad_state" } });
+});
+
+test("lists of one slot are read in the order in which they stand", () => {
+  const [a, b, c] = items("a", "b", "c");
+  const session = { $session: { handle: "h", session_id: "s", native_messages: { $list: { slot: 1, keep: 1, items: [b, c] } } } };
+  const slots = new Slots();
+  slots.read({ slot: 1, items: [a] });
+  const read = receiveFields({ session, native_messages: { $list: { slot: 1, keep: 3, items: [] } } }, slots);
+  assert.deepEqual([...read.native_messages].map((it) => it.name), ["a", "b", "c"]);
 });

@@ -96,6 +96,36 @@ pub enum History {
     Full,
 }
 
+/// When the hook is called. It is what the table promises to plugins: a test takes every path of
+/// every surface, and fails where a hook is not called on one that is promised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum When {
+    /// When the host comes up or goes down.
+    Host,
+    /// Once for each configuration, when it is first used.
+    Configuration,
+    /// For each request that somebody makes, at the front door.
+    Request,
+    /// In each turn, also in one that another turn delegates.
+    Turn,
+    /// In each turn that is stored.
+    Stored,
+    /// When a model has answered.
+    Answer,
+    /// When a model is asked for an answer in one piece.
+    Whole,
+    /// When a model is asked for an answer piece by piece.
+    Stream,
+    /// When a tool is called.
+    ToolCall,
+    /// When somebody cancels.
+    Cancel,
+    /// When files come with a request.
+    Files,
+    /// When something is shown to people, or they type.
+    FrontEnd,
+}
+
 /// How the hook is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
@@ -132,6 +162,8 @@ pub struct HookSpec {
     pub on_failure: OnFailure,
     /// How much history it needs.
     pub history: History,
+    /// When it is called.
+    pub when: When,
     /// Whether a plugin of the kind must have it.
     pub required: bool,
 }
@@ -209,7 +241,7 @@ macro_rules! hook_table {
             $(
                 $(#[doc = $doc:literal])*
                 $Hook:ident: $shape:ident $need:ident $name:ident($input:ty) -> $outcome:ty,
-                fold $fold:ident, seconds $seconds:tt, failure $failure:ident, history $history:ident;
+                fold $fold:ident, seconds $seconds:tt, failure $failure:ident, history $history:ident, when $when:ident;
             )*
         }
     )*) => {
@@ -239,6 +271,7 @@ macro_rules! hook_table {
                 timeout: limit!($seconds),
                 on_failure: OnFailure::$failure,
                 history: History::$history,
+                when: When::$when,
                 required: matches!(stringify!($need).as_bytes(), b"required"),
             },
         )*)*];
@@ -264,16 +297,16 @@ hook_table! {
         /// the plugin's other hooks will need. Runs once per configuration: provider,
         /// extensions, features, tools.
         Init: answer optional init(InitInput) -> StateChange,
-            fold Chain, seconds 30, failure Fail, history None;
+            fold Chain, seconds 30, failure Fail, history None, when Configuration;
         /// The capabilities the plugin adds to the tag pool.
         GetTags: answer optional get_tags(TagsInput) -> Vec<String>,
-            fold Concat, seconds 5, failure Fail, history None;
+            fold Concat, seconds 5, failure Fail, history None, when Configuration;
         /// `false` disables the plugin; `true` and no opinion leave it to the tags.
         IsEnabled: answer optional is_enabled(EnabledInput) -> Option<bool>,
-            fold Veto, seconds 5, failure Fail, history None;
+            fold Veto, seconds 5, failure Fail, history None, when Configuration;
         /// Buttons, settings and other elements for people.
         GetUiElements: answer optional get_ui_elements(UiInput) -> Vec<Value>,
-            fold Concat, seconds 5, failure Skip, history None;
+            fold Concat, seconds 5, failure Skip, history None, when FrontEnd;
     }
 
     /// Model access: talks to a model server and knows its native form. Needs `call_api` or
@@ -298,30 +331,30 @@ hook_table! {
         }
         /// The models on offer: mappings with at least an `id`.
         GetModels: answer optional get_models(ConfigInput) -> Vec<Map>,
-            fold Concat, seconds 30, failure Skip, history None;
+            fold Concat, seconds 30, failure Skip, history None, when Configuration;
         /// Converts messages to native items, tool calls, tool results and parts included.
         ProviderToNative: answer required to_native_messages(ToNativeInput) -> Vec<NativeItem>,
-            fold One, seconds 30, failure Fail, history Full;
+            fold One, seconds 30, failure Fail, history Full, when Turn;
         /// Converts native items to messages; `metadata.native_indices` of each message says
         /// which items it came from.
         ProviderFromNative: answer required from_native_messages(FromNativeInput) -> Vec<Message>,
-            fold One, seconds 30, failure Fail, history Full;
+            fold One, seconds 30, failure Fail, history Full, when Answer;
         /// Prepares the outgoing request.
         ProviderInitializeRequest: answer optional initialize_request(RequestInput) -> RequestChange,
-            fold Chain, seconds 30, failure Fail, history Full;
+            fold Chain, seconds 30, failure Fail, history Full, when Turn;
         /// Sends the request and answers when all of it has come; `None` if the provider only streams.
         CallApi: answer optional call_api(ModelRequest) -> Option<ModelAnswer>,
-            fold One, seconds none, failure Fail, history Full;
+            fold One, seconds none, failure Fail, history Full, when Whole;
         /// Sends the request and gives chunks as they come; `None` if the provider only calls.
         /// Dropping the stream must end the request.
         StreamApi: stream optional stream_api(ModelRequest) -> Chunk,
-            fold One, seconds none, failure Fail, history Full;
+            fold One, seconds none, failure Fail, history Full, when Stream;
         /// Runs after the model has answered; may add finals.
         ProviderFinalize: answer optional finalize(FinalizeInput) -> FinalizeChange,
-            fold Chain, seconds 30, failure Fail, history Tail;
+            fold Chain, seconds 30, failure Fail, history Tail, when Answer;
         /// Aborts a running request; unknown ids are ignored.
         CancelRequest: answer optional cancel_request(CancelInput) -> (),
-            fold One, seconds 5, failure Skip, history None;
+            fold One, seconds 5, failure Skip, history None, when Cancel;
     }
 
     /// Works beside one provider, in its process, on its stream.
@@ -333,63 +366,63 @@ hook_table! {
         /// Sees each chunk after the provider and may change what it shows or finishes. Called in
         /// place for every chunk: it must not wait.
         ProcessChunk: in_place required process_chunk(State) -> Chunk,
-            fold Chain, seconds none, failure Fail, history None;
+            fold Chain, seconds none, failure Fail, history None, when Stream;
         /// Adjusts the native items made from messages.
         ExtensionToNative: answer optional to_native_messages(ToNativeInput) -> Change<NativeItem>,
-            fold Chain, seconds 30, failure Fail, history Full;
+            fold Chain, seconds 30, failure Fail, history Full, when Turn;
         /// Adjusts the messages made from native items.
         ExtensionFromNative: answer optional from_native_messages(FromNativeInput) -> Change<Message>,
-            fold Chain, seconds 30, failure Fail, history Full;
+            fold Chain, seconds 30, failure Fail, history Full, when Answer;
         /// Adjusts the outgoing request.
         ExtensionInitializeRequest: answer optional initialize_request(RequestInput) -> RequestChange,
-            fold Chain, seconds 30, failure Fail, history Full;
+            fold Chain, seconds 30, failure Fail, history Full, when Turn;
         /// Runs after the model has answered.
         ExtensionFinalize: answer optional finalize(FinalizeInput) -> FinalizeChange,
-            fold Chain, seconds 30, failure Fail, history Tail;
+            fold Chain, seconds 30, failure Fail, history Tail, when Answer;
         /// The actions the extension offers on a session.
         ExtensionGetActions: answer optional get_actions(ActionsInput) -> Vec<ActionDefinition>,
-            fold Concat, seconds 5, failure Fail, history None;
+            fold Concat, seconds 5, failure Fail, history None, when Turn;
         /// Runs one of them.
         ExtensionExecuteAction: answer optional execute_action(ActionInput) -> ActionResult,
-            fold One, seconds 600, failure Fail, history Full;
+            fold One, seconds 600, failure Fail, history Full, when Turn;
     }
 
     /// Shapes requests, history and tools of one session, whatever the provider.
     trait Feature (Feature) [Plugin] {
         /// Adjusts the native items made from messages.
         FeatureToNative: answer optional to_native_messages(ToNativeInput) -> Change<NativeItem>,
-            fold Chain, seconds 30, failure Fail, history Full;
+            fold Chain, seconds 30, failure Fail, history Full, when Turn;
         /// Adjusts the messages made from native items.
         FeatureFromNative: answer optional from_native_messages(FromNativeInput) -> Change<Message>,
-            fold Chain, seconds 30, failure Fail, history Full;
+            fold Chain, seconds 30, failure Fail, history Full, when Answer;
         /// Adjusts the outgoing request; may restructure native history. Must be idempotent.
         FeatureInitializeRequest: answer optional initialize_request(RequestInput) -> RequestChange,
-            fold Chain, seconds 30, failure Fail, history Full;
+            fold Chain, seconds 30, failure Fail, history Full, when Turn;
         /// Adjusts what the model answered, in native form.
         FeatureFinalize: answer optional finalize(FinalizeInput) -> FinalizeChange,
-            fold Chain, seconds 30, failure Fail, history Tail;
+            fold Chain, seconds 30, failure Fail, history Tail, when Answer;
         /// The actions the feature offers on a session.
         FeatureGetActions: answer optional get_actions(ActionsInput) -> Vec<ActionDefinition>,
-            fold Concat, seconds 5, failure Fail, history None;
+            fold Concat, seconds 5, failure Fail, history None, when Turn;
         /// Runs one of them.
         FeatureExecuteAction: answer optional execute_action(ActionInput) -> ActionResult,
-            fold One, seconds 600, failure Fail, history Full;
+            fold One, seconds 600, failure Fail, history Full, when Turn;
         /// Removes or replaces tools before the model sees them; `None` leaves them alone.
         FilterTools: answer optional filter_tools(ToolPolicyInput) -> Option<Vec<ToolDescriptor>>,
-            fold Chain, seconds 5, failure Fail, history None;
+            fold Chain, seconds 5, failure Fail, history None, when Configuration;
         /// What a message carries of a file that came with it: content parts; none if it is not
         /// this feature's.
         AttachmentParts: answer optional attachment_parts(AttachmentPartsInput) -> Vec<Map>,
-            fold First, seconds 30, failure Skip, history None;
+            fold First, seconds 30, failure Skip, history None, when Files;
         /// A text template for people to start from.
         GetTemplate: answer optional get_template(ConfigInput) -> String,
-            fold Concat, seconds 5, failure Skip, history None;
+            fold Concat, seconds 5, failure Skip, history None, when FrontEnd;
         /// Completions for the text before the cursor.
         GetCompletions: answer optional get_completions(CompletionsInput) -> Vec<Value>,
-            fold Concat, seconds 2, failure Skip, history None;
+            fold Concat, seconds 2, failure Skip, history None, when FrontEnd;
         /// The snippet for an accepted completion; empty if it is not this feature's.
         ApplyCompletion: answer optional apply_completion(ApplyCompletionInput) -> String,
-            fold First, seconds 2, failure Fail, history None;
+            fold First, seconds 2, failure Fail, history None, when FrontEnd;
     }
 
     /// Gives the model something to call.
@@ -405,26 +438,26 @@ hook_table! {
         }
         /// The tools of the plugin: name, description and a JSON Schema of the parameters.
         GetToolSchemas: answer required get_tool_schemas(ToolSchemasInput) -> Vec<Map>,
-            fold Concat, seconds 30, failure Skip, history None;
+            fold Concat, seconds 30, failure Skip, history None, when Configuration;
         /// Computes once per configuration what running and previewing need.
         PrepareTools: answer optional prepare_tools(PrepareInput) -> Value,
-            fold One, seconds 30, failure Skip, history None;
+            fold One, seconds 30, failure Skip, history None, when Configuration;
         /// Runs a call and reports when it is done.
         ExecuteTool: answer required execute_tool(ToolInput) -> ToolReport,
-            fold One, seconds none, failure Fail, history None;
+            fold One, seconds none, failure Fail, history None, when ToolCall;
         /// Runs a call and gives parts on the way; `None` if the tool only reports at the end.
         StreamTool: stream optional stream_tool(ToolInput) -> ToolPart,
-            fold One, seconds none, failure Fail, history None;
+            fold One, seconds none, failure Fail, history None, when ToolCall;
         /// What the model reads of a report: text, or a structured result. By default the
         /// report's `output` or `error`.
         FormatToolResult: answer optional format_tool_result(FormatResultInput) -> Option<Value>,
-            fold One, seconds 5, failure Fail, history None;
+            fold One, seconds 5, failure Fail, history None, when ToolCall;
         /// What a person sees of a report. By default the text.
         ToDisplayFormat: answer optional to_display_format(DisplayInput) -> Option<Value>,
-            fold One, seconds 5, failure Skip, history None;
+            fold One, seconds 5, failure Skip, history None, when ToolCall;
         /// A short text that says what a call is about to do.
         FormatToolCallPreview: answer optional format_tool_call_preview(ToolInput) -> String,
-            fold One, seconds 5, failure Skip, history None;
+            fold One, seconds 5, failure Skip, history None, when ToolCall;
     }
 
     /// Acts on all sessions of an application: stored sessions, requests, locks, events, agents.
@@ -437,17 +470,17 @@ hook_table! {
         /// Takes the whole configuration of the application and gives the plugin's state, which
         /// its other hooks are handed. Runs once, when the application starts.
         ApplicationInit: answer optional init(ApplicationInitInput) -> Value,
-            fold One, seconds 30, failure Fail, history None;
+            fold One, seconds 30, failure Fail, history None, when Host;
         /// Buttons, settings and other elements for people.
         ApplicationGetUiElements: answer optional get_ui_elements(ApplicationUiInput) -> Vec<Value>,
-            fold Concat, seconds 5, failure Skip, history None;
+            fold Concat, seconds 5, failure Skip, history None, when FrontEnd;
         /// The actions the plugin offers, to people and to lifecycles.
         ApplicationGetActions: answer optional get_actions(ApplicationActionsInput) -> Vec<ActionDefinition>,
-            fold Concat, seconds 5, failure Fail, history None;
+            fold Concat, seconds 5, failure Fail, history None, when Turn;
         /// Runs one of them. Beside its own keys the result may have `mutations`, `ui_effects`,
         /// `display`, `message`, `session_metadata`, or `status: error`.
         ApplicationExecuteAction: answer optional execute_action(ApplicationActionInput) -> ActionResult,
-            fold One, seconds 600, failure Fail, history None;
+            fold One, seconds 600, failure Fail, history None, when Turn;
     }
 
     /// Stands around every request of every surface. Hooks run one after another, those of higher
@@ -459,35 +492,35 @@ hook_table! {
         }
         /// Runs before the first request is taken. If it fails the host does not come up.
         Start: answer optional start(HostInput) -> (),
-            fold Chain, seconds 30, failure Fail, history None;
+            fold Chain, seconds 30, failure Fail, history None, when Host;
         /// Ends what `start` began.
         Stop: answer optional stop(HostInput) -> (),
-            fold Chain, seconds 10, failure Skip, history None;
+            fold Chain, seconds 10, failure Skip, history None, when Host;
         /// The beginning of a request, before all other hooks.
         OnRequestStart: answer optional on_request_start(RequestInfo) -> (),
-            fold Chain, seconds 5, failure Skip, history None;
+            fold Chain, seconds 5, failure Skip, history None, when Request;
         /// May answer the request in place of the agent, or rewrite what it is asked. The first
         /// answer counts; rewrites chain.
         InterceptChatRequest: answer optional intercept_chat_request(InterceptInput) -> Option<Interception>,
-            fold Chain, seconds 600, failure Skip, history None;
+            fold Chain, seconds 600, failure Skip, history None, when Request;
         /// What to tell the model of the files that came with the request.
         AttachmentHandler: answer optional attachment_handler(AttachmentInput) -> String,
-            fold Concat, seconds 30, failure Skip, history None;
+            fold Concat, seconds 30, failure Skip, history None, when Files;
         /// Texts put in front of the request, before each model call. They are not stored.
         ContextProviders: answer optional context_providers(ContextInput) -> Vec<String>,
-            fold Concat, seconds 10, failure Skip, history None;
+            fold Concat, seconds 10, failure Skip, history None, when Turn;
         /// Sees a tool call before it runs: may rewrite its input, ask a person, or refuse.
         BeforeToolCall: answer optional before_tool_call(ToolCallInfo) -> ToolGate,
-            fold Chain, seconds 30, failure Skip, history None;
+            fold Chain, seconds 30, failure Skip, history None, when ToolCall;
         /// Sees the result of a tool call and may replace what the model reads.
         AfterToolCall: answer optional after_tool_call(ToolResultInfo) -> Option<String>,
-            fold Chain, seconds 30, failure Skip, history None;
+            fold Chain, seconds 30, failure Skip, history None, when ToolCall;
         /// The turn is durable.
         OnTurnPersisted: answer optional on_turn_persisted(RequestInfo) -> (),
-            fold Chain, seconds 5, failure Skip, history None;
+            fold Chain, seconds 5, failure Skip, history None, when Stored;
         /// The end of a request, whatever became of it.
         OnRequestEnd: answer optional on_request_end(RequestInfo) -> (),
-            fold Chain, seconds 5, failure Skip, history None;
+            fold Chain, seconds 5, failure Skip, history None, when Request;
     }
 }
 

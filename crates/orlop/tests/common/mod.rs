@@ -4,6 +4,7 @@
 
 #[cfg(unix)]
 pub mod pty;
+pub mod served;
 
 use orlop_testkit::mock_model::MockModel;
 use serde_json::Value;
