@@ -25,7 +25,7 @@ pub(crate) struct RunFlags {
     #[arg(long, visible_alias = "max-turns", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_steps: Option<u32>,
     /// What the request may cost, in US dollars.
-    #[arg(long, value_name = "DOLLARS", value_parser = dollars)]
+    #[arg(long, value_name = "DOLLARS", value_parser = dollars, allow_negative_numbers = true)]
     pub(crate) max_budget: Option<f64>,
     /// Run tool calls without asking that this rule covers, such as `shell(git *)`. May be repeated.
     #[arg(long, value_name = "RULE")]

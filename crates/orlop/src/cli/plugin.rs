@@ -81,7 +81,7 @@ pub(crate) enum PluginLanguage {
     Typescript,
     /// JavaScript on Node 20 or later.
     Javascript,
-    /// Rust, as a part of a program of your own.
+    /// Rust, as a program of its own.
     Rust,
 }
 

@@ -1,6 +1,7 @@
 //! `orlop session`: everything that is done to stored sessions.
 
 use clap::{Args, Subcommand, ValueEnum};
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 #[derive(Debug, Subcommand)]
@@ -26,8 +27,8 @@ pub(crate) enum Session {
         #[arg(long)]
         pinned: bool,
         /// At most so many.
-        #[arg(long, default_value_t = 50)]
-        limit: usize,
+        #[arg(long, default_value = "50")]
+        limit: NonZeroUsize,
         /// Go on where a page ended.
         #[arg(long)]
         cursor: Option<String>,
@@ -55,8 +56,8 @@ pub(crate) enum Session {
         #[arg(long)]
         sub_sessions: bool,
         /// At most so many sessions.
-        #[arg(long, default_value_t = 20)]
-        limit: usize,
+        #[arg(long, default_value = "20")]
+        limit: NonZeroUsize,
         /// Print JSON.
         #[arg(long)]
         json: bool,

@@ -37,7 +37,7 @@ pub(super) async fn run(workplace: Workplace, command: Session) -> Result<ExitCo
                     (false, false) => Archived::Without,
                 },
                 pinned: pinned.then_some(true),
-                limit,
+                limit: limit.get(),
                 cursor,
                 ..ListQuery::default()
             };
@@ -45,7 +45,7 @@ pub(super) async fn run(workplace: Workplace, command: Session) -> Result<ExitCo
         }
         Session::Show { id, last, json } => show(&app, &id, last, json).await,
         Session::Search { words, sub_sessions, limit, json } => {
-            let query = SearchQuery { text: words.join(" "), sub_sessions, limit };
+            let query = SearchQuery { text: words.join(" "), sub_sessions, limit: limit.get() };
             search(&app, &query, json).await
         }
         Session::Export { id, output, format } => {
