@@ -9,8 +9,11 @@ mod coverage;
 mod licences;
 mod mcp;
 mod model;
+mod openapi;
 mod process;
+mod python;
 mod schemas;
+mod served;
 mod test;
 mod web;
 mod workspace;
@@ -57,6 +60,12 @@ const COMMANDS: &[Command] = &[
         arguments: "",
         summary: "run clients of OpenAI's API, installed from npm and PyPI, against `orlop serve`",
         run: clients::run,
+    },
+    Command {
+        name: "openapi",
+        arguments: "[ARGUMENTS]",
+        summary: "have Schemathesis, installed from PyPI, ask every route of `orlop serve`",
+        run: openapi::run,
     },
     Command {
         name: "web",

@@ -10,7 +10,8 @@ mod tally;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
-use crate::{clients, coverage, licences, mcp, model, process, schemas, web, workspace::Workspace};
+use crate::workspace::Workspace;
+use crate::{clients, coverage, licences, mcp, model, openapi, process, schemas, web};
 use skips::Skips;
 use tally::Tally;
 
@@ -32,6 +33,7 @@ fn steps() -> Vec<Step> {
         Step { title: "web page", run: |workspace, _| web::check(workspace) },
         Step { title: "tests", run: tests },
         Step { title: "clients of the OpenAI-compatible API", run: openai_clients },
+        Step { title: "every route, asked", run: |workspace, _| openapi::check(workspace, &[]) },
         Step { title: "documentation", run: |workspace, _| documentation(workspace) },
         Step { title: "coverage", run: |workspace, _| coverage::check(workspace, false) },
     ]
