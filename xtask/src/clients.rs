@@ -3,12 +3,11 @@
 //! They are installed from npm and PyPI in the versions that `tests/clients` locks, and kept under
 //! `target`. Where that is not possible the step fails: nothing else shows that they work.
 
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode};
 use std::{fs, thread};
 
-use crate::{process, workspace::Workspace};
+use crate::{process, python, served::Served, workspace::Workspace};
 
 const SOURCES: &str = "tests/clients";
 
@@ -35,13 +34,14 @@ pub(crate) fn check(workspace: &Workspace, mut look: impl FnMut(&str)) -> Result
     let sources = workspace.root().join(SOURCES);
     let folder = workspace.output_folder("openai-clients")?;
     thread::scope(|scope| {
-        let python = scope.spawn(|| install_python(&sources, &folder));
+        let list = sources.join("python/requirements.txt");
+        let venv = folder.join("python");
+        let python = scope.spawn(move || python::install(&list, &venv).map(drop));
         let node = install_node(&sources, &folder);
         python.join().unwrap_or_else(|_| Err("pip could not be run".to_owned())).and(node)
     })
     .map_err(|why| format!("the clients could not be installed: {why}"))?;
-    process::run(&mut workspace.cargo(["build", "--locked", "--package", "orlop"]))?;
-    let server = Server::start(workspace, &sources, &folder)?;
+    let served = Served::start(workspace, &sources.join("orlop.toml"), &folder)?;
     let mut failures = Vec::new();
     let python = PYTHON.map(|script| {
         let mut command = Command::new(folder.join("python/bin/python"));
@@ -55,8 +55,7 @@ pub(crate) fn check(workspace: &Workspace, mut look: impl FnMut(&str)) -> Result
     });
     for (script, mut command) in python.into_iter().chain(node) {
         println!("{script}");
-        command.env("ORLOP_BASE_URL", &server.base_url).env("NO_PROXY", "127.0.0.1");
-        if process::stream(&mut command, &mut look).is_err() {
+        if process::stream(served.told(&mut command), &mut look).is_err() {
             failures.push(script);
         }
     }
@@ -79,21 +78,6 @@ fn written(path: &Path, text: &str) -> Result<(), String> {
     fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-fn install_python(sources: &Path, folder: &Path) -> Result<(), String> {
-    let list = sources.join("python/requirements.txt");
-    let (wanted, stamp) = (read(&list)?, folder.join("python.txt"));
-    if is_installed(&stamp, &wanted) {
-        return Ok(());
-    }
-    println!("installing clients from PyPI");
-    let venv = folder.join("python");
-    process::text_of(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&venv))?;
-    let mut pip = Command::new(venv.join("bin/python"));
-    pip.args(["-m", "pip", "install", "--quiet", "--no-deps", "--no-compile", "--requirement"]);
-    process::text_of(pip.arg(&list))?;
-    written(&stamp, &wanted)
-}
-
 fn install_node(sources: &Path, folder: &Path) -> Result<(), String> {
     let (sources, folder, stamp) =
         (sources.join("node"), folder.join("node"), folder.join("node.txt"));
@@ -113,48 +97,4 @@ fn install_node(sources: &Path, folder: &Path) -> Result<(), String> {
     let arguments = ["ci", "--silent", "--no-audit", "--no-fund", "--ignore-scripts"];
     process::text_of(Command::new("npm").args(arguments).current_dir(&folder))?;
     written(&stamp, &wanted)
-}
-
-/// A server that ends with this value.
-struct Server {
-    child: Child,
-    base_url: String,
-}
-
-impl Server {
-    fn start(workspace: &Workspace, sources: &Path, folder: &Path) -> Result<Self, String> {
-        let (data, log) = (folder.join("data"), folder.join("server.log"));
-        if data.exists() {
-            fs::remove_dir_all(&data).map_err(|error| error.to_string())?;
-        }
-        let mut command = Command::new(workspace.program("debug"));
-        command.arg("--config").arg(sources.join("orlop.toml"));
-        command.args(["serve", "--listen", "127.0.0.1:0"]).env("ORLOP_HOME", &data);
-        let mut child = command
-            .stderr(Stdio::piped())
-            .stdout(Stdio::null())
-            .spawn()
-            .map_err(|error| format!("orlop serve does not start: {error}"))?;
-        let stderr = child.stderr.take();
-        let mut server = Self { child, base_url: String::new() };
-        let mut lines = BufReader::new(stderr.ok_or("the server has no output")?).lines();
-        let said = lines.by_ref().map_while(Result::ok).find_map(|line| {
-            let (_, rest) = line.split_once("listening on ")?;
-            Some(rest.split(';').next().unwrap_or(rest).trim().to_owned())
-        });
-        server.base_url = format!("{}/v1", said.ok_or("orlop serve ended before it listened")?);
-        // What it says later must be read, or it would wait for that.
-        thread::spawn(move || {
-            let text: Vec<String> = lines.map_while(Result::ok).collect();
-            fs::write(log, text.join("\n"))
-        });
-        Ok(server)
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }

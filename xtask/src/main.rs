@@ -9,9 +9,12 @@ mod coverage;
 mod licences;
 mod mcp;
 mod model;
+mod openapi;
 mod packages;
 mod process;
+mod python;
 mod schemas;
+mod served;
 mod test;
 mod web;
 mod workspace;
@@ -58,6 +61,12 @@ const COMMANDS: &[Command] = &[
         arguments: "",
         summary: "run clients of OpenAI's API, installed from npm and PyPI, against `orlop serve`",
         run: clients::run,
+    },
+    Command {
+        name: "openapi",
+        arguments: "[ARGUMENTS]",
+        summary: "have Schemathesis, installed from PyPI, ask every route of `orlop serve`",
+        run: openapi::run,
     },
     Command {
         name: "web",

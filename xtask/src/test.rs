@@ -11,7 +11,8 @@ mod tmux;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
-use crate::{clients, coverage, licences, mcp, model, process, schemas, web, workspace::Workspace};
+use crate::workspace::Workspace;
+use crate::{clients, coverage, licences, mcp, model, openapi, process, schemas, web};
 use skips::Skips;
 use tally::Tally;
 
@@ -35,6 +36,7 @@ fn steps() -> Vec<Step> {
         Step { title: "tests", run: tests },
         Step { title: "web page in a browser", run: web_page_in_browser },
         Step { title: "clients of the OpenAI-compatible API", run: openai_clients },
+        Step { title: "every route, asked", run: |workspace, _| openapi::check(workspace, &[]) },
         Step { title: "documentation", run: |workspace, _| documentation(workspace) },
         Step { title: "coverage", run: |workspace, _| coverage::check(workspace, false) },
     ]

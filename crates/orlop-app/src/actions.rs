@@ -39,10 +39,10 @@ impl Application {
     pub async fn list_actions(&self, session_id: Option<&str>) -> Result<Vec<ActionDefinition>> {
         let mut all = self.application_actions().await?;
         if let Some(id) = session_id {
-            let loaded = self.session(id).await?;
-            let agent = self.agent_of(&loaded.session)?;
-            let config = self.effective(&agent, &loaded.session, &[]);
-            all.extend(loaded.core.session_actions(&config).await?);
+            let session = self.metadata_of(id).await?;
+            let agent = self.agent_of(&session)?;
+            let config = self.effective(&agent, &session, &[]);
+            all.extend(self.core_of(&agent).session_actions(&config).await?);
         }
         Ok(all)
     }

@@ -569,7 +569,7 @@ pub(crate) fn state_of(known: &Known) -> SessionState {
     }
 }
 
-fn fill_state(event: &mut EventKind, now: &SessionState) {
+pub(crate) fn fill_state(event: &mut EventKind, now: &SessionState) {
     if let EventKind::Final { session, .. } | EventKind::SessionUpdated { session, .. } = event {
         // Only the turn knows how full the context window is.
         *session = SessionState { context: session.context, ..now.clone() };

@@ -27,7 +27,7 @@ impl Application {
         self.clone().changing("store a file")?;
         let files = self.asset_files()?;
         if let Some(id) = session_id {
-            self.session(id).await?;
+            self.outlined(id).await?;
         }
         let record = files.put_async(&self.scope, upload, from).await?;
         let record = AssetRecord { session: session_id.map(str::to_owned), ..record };

@@ -11,6 +11,8 @@ const POINT: &str = "branch_point";
 /// How many branches of branches are followed, and how many tries of one place are known.
 const MAX_DEPTH: usize = 64;
 const MAX_TRIES: usize = 1_000;
+/// How many messages are read at once while one of the user is looked for.
+const AT_ONCE: usize = 16;
 
 /// A branch that has just been made.
 #[derive(Clone)]
@@ -43,27 +45,38 @@ impl Application {
     ) -> Result<Branch> {
         let app = self.in_flow().changing("branch a session")?;
         let lock = app.acquire_session_lock(id).await?;
-        let session = app.stored_session(id).await?;
-        let (place, message) = asked_at(&session, index)?;
-        let (_, point) = app.point_of(session, place).await?;
+        let (place, message) = app.asked_at(id, index).await?;
+        let (_, point) = app.point_of(id, place).await?;
         let upto = i64::try_from(place).unwrap_or(i64::MAX) - 1;
         let fork = app.fork_session(id, Some(upto), new_id).await?;
         lock.release().await;
         let patch = Map::from_iter([(POINT.to_owned(), point.into())]);
-        let session = self.patch_session(fork.session.id(), patch).await?;
+        self.patch_session(fork.session.id(), patch).await?;
+        let session = self.stored_session(fork.session.id()).await?;
         Ok(Branch { loaded: Loaded { session, ..fork }, message })
     }
 
-    /// The message of the user at a place, or the last one before it.
-    pub(crate) async fn asked_at(&self, id: &str, index: i64) -> Result<Message> {
-        Ok(asked_at(&self.stored_session(id).await?, index)?.1)
+    /// The message of the user at a place, or the last one before it, and where it stands. Reads no
+    /// more messages than lie between.
+    pub(crate) async fn asked_at(&self, id: &str, index: i64) -> Result<(usize, Message)> {
+        let head = self.outlined(id).await?.head;
+        let place = place_of(index, head.message_count)?;
+        let mut end = place + 1;
+        while end > 0 {
+            let range = end.saturating_sub(AT_ONCE)..end;
+            end = range.start;
+            let found = self.store().messages(self.scope(), id, range).await?.unwrap_or_default();
+            if let Some(at) = found.iter().rposition(|message| message.role() == Role::User) {
+                return Ok((end + at, found[at].clone()));
+            }
+        }
+        Err(Error::bad_argument(format!("no message of the user stands at {index} or before it")))
     }
 
     /// The tries there are at a message of a session.
     pub async fn branches(&self, id: &str, index: i64) -> Result<Branches> {
-        let session = self.stored_session(id).await?;
-        let (place, _) = asked_at(&session, index)?;
-        let (of, point) = self.point_of(session, place).await?;
+        let (place, _) = self.asked_at(id, index).await?;
+        let (of, point) = self.point_of(id, place).await?;
         let root = point.rsplit_once('#').map_or("", |(root, _)| root);
         let query = ListQuery {
             metadata: Some((POINT.to_owned(), point.clone())),
@@ -85,14 +98,14 @@ impl Application {
 
     /// The place of a message as its tries know it, and the session among them that this one
     /// belongs to: what a branch has of before it left is the history of the session it left.
-    async fn point_of(&self, session: Session, place: usize) -> Result<(String, String)> {
-        let mut session = session;
+    async fn point_of(&self, id: &str, place: usize) -> Result<(String, String)> {
+        let mut session = self.metadata_of(id).await?;
         for _ in 0..MAX_DEPTH {
             let id = session.id().to_owned();
             match point(&session) {
                 Some((root, at)) if place == at => return Ok((id, format!("{root}#{at}"))),
                 Some((root, at)) if place < at => {
-                    let Ok(left) = self.stored_session(root).await else {
+                    let Ok(left) = self.metadata_of(root).await else {
                         return Ok((id, format!("{root}#{place}")));
                     };
                     session = left;
@@ -110,24 +123,15 @@ fn point(session: &Session) -> Option<(&str, usize)> {
     Some((root, at.parse().ok()?))
 }
 
-/// The message of the user at a place, or the last one before it.
-fn asked_at(session: &Session, index: i64) -> Result<(usize, Message)> {
-    let messages = session.messages();
-    let count = messages.len();
+/// The position of a message; negative numbers count from the end.
+fn place_of(index: i64, count: usize) -> Result<usize> {
     let place = match usize::try_from(index) {
         Ok(place) => Some(place).filter(|place| *place < count),
         Err(_) => {
             usize::try_from(index.unsigned_abs()).ok().and_then(|back| count.checked_sub(back))
         }
     };
-    let place = place.ok_or_else(|| {
+    place.ok_or_else(|| {
         Error::out_of_range(format!("there is no message {index}; the session has {count}"))
-    })?;
-    let asked = (0..=place).rev().find_map(|place| {
-        let message = messages.get(place).filter(|message| message.role() == Role::User)?;
-        Some((place, message.clone()))
-    });
-    asked.ok_or_else(|| {
-        Error::bad_argument(format!("no message of the user stands at {index} or before it"))
     })
 }

@@ -22,7 +22,7 @@ impl Application {
     pub async fn ui_schema(&self, agent_id: &str, session_id: Option<&str>) -> Result<Vec<Map>> {
         let agent = self.shared.agent(agent_id)?;
         let config = match session_id {
-            Some(id) => self.effective(&agent, &self.session(id).await?.session, &[]),
+            Some(id) => self.effective(&agent, &self.metadata_of(id).await?, &[]),
             None => agent.config.clone(),
         };
         let mut elements = agent.core.ui_schema(&config).await?;

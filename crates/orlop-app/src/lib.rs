@@ -22,6 +22,7 @@ mod lifecycle;
 mod lock;
 mod logins;
 pub mod markdown;
+mod outline;
 mod owner;
 mod persist;
 mod plugin_state;

@@ -281,12 +281,12 @@ impl Application {
 
     /// Puts a session away, or gets it back. Lists leave out what was put away unless they ask for
     /// it; everything else works as before.
-    pub async fn archive_session(&self, id: &str, archived: bool) -> Result<Session> {
+    pub async fn archive_session(&self, id: &str, archived: bool) -> Result<()> {
         self.patch_session(id, Map::from_iter([("archived".to_owned(), archived.into())])).await
     }
 
     /// Has lists begin with a session, or no longer.
-    pub async fn pin_session(&self, id: &str, pinned: bool) -> Result<Session> {
+    pub async fn pin_session(&self, id: &str, pinned: bool) -> Result<()> {
         self.patch_session(id, Map::from_iter([("pinned".to_owned(), pinned.into())])).await
     }
 
@@ -438,14 +438,21 @@ impl Application {
     }
 
     /// Lays a patch over a session's metadata: keys are replaced, `overrides` merges key by key.
-    pub async fn patch_session(&self, id: &str, patch: Map) -> Result<Session> {
+    /// Its messages are read only if a plugin looks at what is saved.
+    pub async fn patch_session(&self, id: &str, patch: Map) -> Result<()> {
         if patch.contains_key("agent_id") {
             return Err(Error::bad_argument(
                 "agent_id is not changed by a patch; switch the agent instead",
             ));
         }
-        self.edit(id, "metadata", async |_, loaded| Ok(loaded.session.with_metadata_patch(&patch)))
-            .await
+        let app = self.in_flow().changing("change a session")?;
+        let lock = app.lock(id, Wait::default()).await?;
+        if !app.patch_outline(&lock, &patch, updated("metadata")).await? {
+            let session = app.session(id).await?.session.with_metadata_patch(&patch);
+            app.save_locked(&lock, session, |_| updated("metadata")).await?;
+        }
+        lock.release().await;
+        Ok(())
     }
 
     async fn edit(
@@ -515,17 +522,20 @@ impl Application {
     pub async fn delete_session(&self, id: &str, reason: Option<&str>) -> Result<()> {
         let app = self.in_flow().changing("delete a session")?;
         let lock = app.lock(id, Wait::default()).await?;
-        let known = app.known(id).await?.ok_or_else(|| not_found(id))?;
+        let outlined = app.outlined(id).await?.session;
         let agent = app
-            .agent_of(&known.session)
+            .agent_of(&outlined)
             .or_else(|_| app.shared.agent(&app.shared.config.default_agent()?));
         match agent {
             Ok(agent) => {
-                let config = app.effective(&agent, &known.session, &[]);
+                let config = app.effective(&agent, &outlined, &[]);
                 let reason = reason.map(|reason| ("delete_reason", Value::from(reason)));
                 let owned: Vec<_> = reason.into_iter().collect();
                 let name = lifecycle::SESSION_DELETE_PREPARE;
-                app.hooked().run(name, &known.session, &agent, &config, &owned).await?;
+                if app.hooked().listens(name, &agent, &config).await? {
+                    let known = app.known(id).await?.ok_or_else(|| not_found(id))?;
+                    app.hooked().run(name, &known.session, &agent, &config, &owned).await?;
+                }
             }
             // A session must not outlive its user's wish because no agent can be used any more.
             Err(error) => {
@@ -587,20 +597,41 @@ impl Application {
         Ok(app.loaded(&next, session))
     }
 
-    /// Switches a stored session to another agent, and stores it.
-    pub async fn switch_agent(&self, id: &str, agent_id: &str) -> Result<Loaded> {
+    /// Switches a stored session to another agent, and stores it. Its messages are read only if a
+    /// plugin takes part in the switch, or looks at what is saved.
+    pub async fn switch_agent(&self, id: &str, agent_id: &str) -> Result<()> {
         let app = self.in_flow().changing("switch an agent")?;
         let lock = app.lock(id, Wait::default()).await?;
-        let session = app.stored_session(id).await?;
-        let previous = session.agent_id().map(str::to_owned);
-        let switched = app.update_agent(agent_id, &session, true).await?;
-        let event = |_: Option<&str>| EventKind::AgentSwitched {
-            previous_agent_id: previous,
+        let outlined = app.metadata_of(id).await?;
+        let event = EventKind::AgentSwitched {
+            previous_agent_id: outlined.agent_id().map(str::to_owned),
             next_agent_id: agent_id.to_owned(),
         };
-        let session = app.save_locked(&lock, switched.session, event).await?;
+        let patch = Map::from_iter([("agent_id".to_owned(), agent_id.into())]);
+        let is_done = !app.is_switch_heard(agent_id, &outlined).await?
+            && app.patch_outline(&lock, &patch, event.clone()).await?;
+        if !is_done {
+            let session = app.stored_session(id).await?;
+            let switched = app.update_agent(agent_id, &session, true).await?;
+            app.save_locked(&lock, switched.session, |_| event).await?;
+        }
         lock.release().await;
-        Ok(Loaded { session, ..switched })
+        Ok(())
+    }
+
+    /// Whether a plugin of either agent takes part when a session goes from one to the other.
+    async fn is_switch_heard(&self, agent_id: &str, session: &Session) -> Result<bool> {
+        let next = self.shared.agent(agent_id)?;
+        let previous = self.agent_of(session).unwrap_or_else(|_| next.clone());
+        for (name, agent) in
+            [(lifecycle::AGENT_SWITCH_PREPARE, previous), (lifecycle::AGENT_SWITCH_COMPLETE, next)]
+        {
+            let config = self.effective(&agent, session, &[]);
+            if self.hooked().listens(name, &agent, &config).await? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// This handle, or an error if it may not change anything.

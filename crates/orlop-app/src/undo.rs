@@ -99,7 +99,7 @@ pub(crate) fn note_of(records: &[ActionRecord]) -> Option<ChangeNote> {
 impl Application {
     /// The changes of a session that can be undone, newest first.
     pub async fn changes(&self, session_id: &str) -> Result<Vec<ChangeNote>> {
-        self.session(session_id).await?;
+        self.outlined(session_id).await?;
         self.shared.store.changes(&self.scope, session_id).await
     }
 

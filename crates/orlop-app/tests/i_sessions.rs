@@ -503,8 +503,8 @@ async fn a_session_whose_agent_is_gone_can_be_exported_switched_and_deleted() {
     let app = scene.start().await;
     assert!(app.session("a").await.is_err());
     assert!(app.export_session("a", "json").await.unwrap().contains("\"other\""));
-    let switched = app.switch_agent("a", "default").await.unwrap().session;
-    assert_eq!(switched.agent_id(), Some("default"));
+    app.switch_agent("a", "default").await.unwrap();
+    assert_eq!(app.session("a").await.unwrap().session.agent_id(), Some("default"));
     app.delete_session("b", None).await.unwrap();
     assert!(app.load_session("b").await.unwrap().is_none());
 }

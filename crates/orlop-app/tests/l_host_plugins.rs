@@ -6,7 +6,7 @@ mod common;
 
 use common::recorders::*;
 use common::*;
-use expect_test::{Expect, expect};
+use expect_test::expect;
 use orlop_app::*;
 use orlop_core::hooks::{RequestInfo, RequestKind};
 use orlop_core::*;
@@ -16,151 +16,48 @@ use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The same for a blocking and for a streaming request.
-async fn check(replies: &[ScriptedReply], request: ChatRequest, expected: Expect) {
-    for stream in [false, true] {
-        let log = Log::new();
-        let scene = three(&log);
-        for reply in replies {
-            scene.provider.reply(reply.clone());
-        }
-        let (host, failures) = open_door(&scene).await;
-        log.take();
-        let request = ChatRequest { stream, ..request.clone() };
-        let end = match host.chat(request).await {
-            Ok(mut chat) => {
-                let mut last = String::new();
-                while let Some(event) = chat.next().await {
-                    last = event.kind.name().to_owned();
-                }
-                chat.ended().await;
-                last
+/// Sends a request, and says how it ended: its last event, or the class of its error.
+async fn end_of(scene: &Scene, log: &Log, request: ChatRequest) -> String {
+    let (host, failures) = open_door(scene).await;
+    log.take();
+    let end = match host.chat(request).await {
+        Ok(mut chat) => {
+            let mut last = String::new();
+            while let Some(event) = chat.next().await {
+                last = event.kind.name().to_owned();
             }
-            Err(error) => error.class().as_str().to_owned(),
-        };
-        expected.assert_eq(&format!("{}\n-> {end}", told(&log)));
-        assert_eq!(failures.text(), "");
+            chat.ended().await;
+            last
+        }
+        Err(error) => error.class().as_str().to_owned(),
+    };
+    assert_eq!(failures.text(), "");
+    end
+}
+
+#[tokio::test] // L-01, L-07, L-08, L-09, L-16, L-17, L-18, L-23, L-26
+async fn each_request_has_its_hooks_blocking_and_streaming_stored_and_not() {
+    for row in table() {
+        for (stream, stored) in [(false, true), (true, true), (false, false), (true, false)] {
+            let log = Log::new();
+            let request = chat_with("s", row.says, stream);
+            let request = ChatRequest { persist: (!stored).then_some(false), ..request };
+            let end = end_of(&row.scene(&log), &log, request).await;
+            row.check("the front door", &log, &end, stored);
+        }
     }
 }
 
-#[tokio::test] // L-01, L-09, L-16, L-17, L-18, L-23, L-26
-async fn hooks_run_outside_and_lifecycles_inside() {
-    check(
-        &[ScriptedReply::text(&["ok"])],
-        chat_with("s", "hi", true),
-        expect![[r#"
-            on_request_start c a b
-            intercept c a b
-            lifecycle request_prepare
-            context c a b
-            model
-            lifecycle request_complete
-            on_turn_persisted c a b
-            on_request_end c a b
-            -> final"#]],
-    )
-    .await;
-}
-
-#[tokio::test] // L-01, L-23
-async fn tool_calls_have_hooks_of_their_own_and_context_is_asked_before_each_model_call() {
-    check(
-        &[ScriptedReply::calls(&[("c1", "read", json!({"n": 1}))]), ScriptedReply::text(&["ok"])],
-        chat_with("s", "hi", true),
-        expect![[r#"
-            on_request_start c a b
-            intercept c a b
-            lifecycle request_prepare
-            context c a b
-            model
-            before_tool c a b
-            after_tool c a b
-            context c a b
-            model
-            lifecycle request_complete
-            on_turn_persisted c a b
-            on_request_end c a b
-            -> final"#]],
-    )
-    .await;
-}
-
-#[tokio::test] // L-07, L-08, L-17, L-18
-async fn the_first_interceptor_that_answers_ends_the_matter() {
-    check(
-        &[],
-        chat_with("s", "/a", true),
-        expect![[r#"
-        on_request_start c a b
-        intercept c a
-        on_request_end c a b
-        -> final"#]],
-    )
-    .await;
-}
-
 #[tokio::test] // L-17, L-18
-async fn a_failed_request_has_the_same_frame() {
-    let failing = ScriptedReply::default().failing(Error::provider("down"));
-    check(
-        &[failing],
-        chat_with("s", "hi", true),
-        expect![[r#"
-        on_request_start c a b
-        intercept c a b
-        lifecycle request_prepare
-        context c a b
-        model
-        lifecycle request_error
-        on_turn_persisted c a b
-        on_request_end c a b
-        -> request_failed"#]],
-    )
-    .await;
-}
-
-#[tokio::test] // L-17, L-18
-async fn a_request_that_cannot_begin_ends_too() {
+async fn a_request_for_an_agent_that_is_not_there_ends_too() {
+    let log = Log::new();
     let request = ChatRequest { agent_id: Some("nobody".to_owned()), ..chat_with("s", "hi", true) };
-    check(
-        &[],
-        request,
-        expect![[r#"
+    assert_eq!(end_of(&three(&log), &log, request).await, "not_found");
+    expect![[r#"
         on_request_start c a b
         intercept c a b
-        on_request_end c a b
-        -> not_found"#]],
-    )
-    .await;
-    check(
-        &[],
-        chat_with("s", " ", true),
-        expect![[r#"
-        on_request_start c a b
-        intercept c a b
-        on_request_end c a b
-        -> bad_argument"#]],
-    )
-    .await;
-}
-
-#[tokio::test] // L-18
-async fn what_is_not_stored_is_not_told_as_stored() {
-    let request = ChatRequest { persist: Some(false), ..chat_with("s", "hi", true) };
-    check(
-        &[ScriptedReply::text(&["ok"])],
-        request,
-        expect![[r#"
-        on_request_start c a b
-        intercept c a b
-        lifecycle request_prepare
-        context c a b
-        model
-        lifecycle request_complete
-        on_request_end c a b
-        -> final"#]],
-    )
-    .await;
+        on_request_end c a b"#]]
+    .assert_eq(&told(&log));
 }
 
 #[tokio::test] // L-03, L-04, L-23, L-26

@@ -122,3 +122,75 @@ fn model_of(events: &[Arc<Event>]) -> String {
         other => panic!("{other:?}"),
     }
 }
+
+#[tokio::test] // L-07
+async fn a_request_that_comes_again_gets_the_answer_it_got() {
+    for (stream, stored) in [(false, false), (true, false), (false, true), (true, true)] {
+        let log = Log::new();
+        let heard = log.clone();
+        let scene = Scene::default().host(ScriptedHost::new("commands").intercept_chat_request(
+            move |input, _| {
+                heard.add(&*input.text);
+                let answer = Handled::text(format!("answer {}", heard.count(&input.text)));
+                let data = json!({ "n": 1 }).as_object().cloned().unwrap();
+                async { Ok(Some(answer.data(data).into())) }
+            },
+        ));
+        let (host, _) = open_door(&scene).await;
+        if stored {
+            host.app().create_session(new("s")).await.unwrap();
+        }
+        let send = async |host: &Host, id: &str, session: &str| {
+            let request = chat_with(session, "/do", stream);
+            let request = ChatRequest { request_id: Some(id.to_owned()), ..request };
+            let chat = host.chat(request).await.unwrap();
+            let handled = chat.handled.clone().unwrap();
+            assert_eq!((handled.status, &handled.data["n"]), (200, &json!(1)));
+            chat.ended().await;
+            handled.text
+        };
+        assert_eq!(send(&host, "r1", "s").await, "answer 1");
+        assert_eq!(send(&host, "r1", "s").await, "answer 1");
+        assert_eq!(send(&host, "r2", "s").await, "answer 2");
+        // Another user, and another session, are not meant.
+        let other = host.for_scope(Scope::new("acme", "ana").unwrap());
+        assert_eq!(send(&other, "r1", "s").await, "answer 3");
+        assert_eq!(send(&host, "r1", "t").await, "answer 4");
+        // It is kept with what is stored, and not only by this process.
+        host.stop().await;
+        let (host, _) = open_door(&scene).await;
+        assert_eq!(send(&host, "r1", "s").await, "answer 1");
+        assert_eq!(log.count("/do"), 4);
+    }
+}
+
+#[tokio::test]
+async fn only_the_latest_answers_are_kept() {
+    let log = Log::new();
+    let heard = log.clone();
+    let scene = Scene::default().host(ScriptedHost::new("commands").intercept_chat_request(
+        move |input, _| {
+            heard.add(&*input.text);
+            let text = if input.text == "/long" { "x".repeat(300_000) } else { "ok".to_owned() };
+            async { Ok(Some(Handled::text(text).into())) }
+        },
+    ));
+    let (host, _) = open_door(&scene).await;
+    let send = async |id: String, text: &str| {
+        let request = ChatRequest { request_id: Some(id), ..chat_with("s", text, false) };
+        chat_to_end(&host, request).await;
+    };
+    for n in 0..65 {
+        send(format!("r{n}"), "/short").await;
+    }
+    send("r64".to_owned(), "/short").await;
+    send("r1".to_owned(), "/short").await;
+    assert_eq!(log.count("/short"), 65);
+    send("r0".to_owned(), "/short").await;
+    assert_eq!(log.count("/short"), 66);
+    // One that is too long to keep does not drive out the others.
+    send("long".to_owned(), "/long").await;
+    send("long".to_owned(), "/long").await;
+    send("r64".to_owned(), "/short").await;
+    assert_eq!((log.count("/long"), log.count("/short")), (2, 66));
+}

@@ -76,3 +76,46 @@ impl AsyncWrite for Connection {
         Pin::new(&mut self.stream).poll_shutdown(cx)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
+    async fn pair(patience: Duration) -> (Connection, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        (Connection::new(listener.accept().await.unwrap().0, patience), client)
+    }
+
+    // Time stands still while anybody works, and jumps to the next timer when nobody can.
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_reads_nothing_is_left() {
+        let (mut server, _client) = pair(Duration::from_secs(30)).await;
+        let piece = vec![0; 1 << 20];
+        let began = Instant::now();
+        let error = loop {
+            if let Err(error) = server.write_all(&piece).await {
+                break error;
+            }
+        };
+        assert_eq!(error.kind(), ErrorKind::TimedOut);
+        assert!(began.elapsed() >= Duration::from_secs(30));
+    }
+
+    #[tokio::test]
+    async fn a_client_that_reads_at_last_is_not() {
+        let (mut server, mut client) = pair(Duration::from_secs(600)).await;
+        let reading = tokio::spawn(async move {
+            let mut all = Vec::new();
+            client.read_to_end(&mut all).await.unwrap();
+            all.len()
+        });
+        for _ in 0..8 {
+            server.write_all(&vec![0; 1 << 20]).await.unwrap();
+        }
+        server.shutdown().await.unwrap();
+        assert_eq!(reading.await.unwrap(), 8 << 20);
+    }
+}

@@ -122,15 +122,21 @@ fn check_json(headers: &HeaderMap) -> Result<(), Problem> {
     }
 }
 
-fn parsed<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
-    serde_json::from_slice(body).map_err(|error| {
-        let error = match error.classify() {
-            serde_json::error::Category::Data => {
-                Error::wrong_type(format!("the body does not fit: {error}; correct it"))
-            }
-            _ => Error::bad_argument(format!("the body is no JSON: {error}; correct it")),
-        };
-        error.into()
+/// What a body says, which has to be an object.
+pub(crate) fn parsed<T: DeserializeOwned>(body: &[u8]) -> Result<T, Error> {
+    // What nobody looks at has to be text as well.
+    let Ok(body) = std::str::from_utf8(body) else {
+        return Err(Error::bad_argument("the body is not UTF-8; send JSON as UTF-8"));
+    };
+    // A list would be read as the fields of an object in their order, which nobody knows.
+    if body.trim_start().starts_with('[') {
+        return Err(Error::wrong_type("the body is a list; send an object"));
+    }
+    serde_json::from_str(body).map_err(|error| match error.classify() {
+        serde_json::error::Category::Data => {
+            Error::wrong_type(format!("the body does not fit: {error}; correct it"))
+        }
+        _ => Error::bad_argument(format!("the body is no JSON: {error}; correct it")),
     })
 }
 

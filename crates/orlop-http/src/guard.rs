@@ -5,7 +5,7 @@
 //! only if the configuration names them.
 
 use crate::problem::Problem;
-use crate::request_id::RequestId;
+use crate::request_id::{Refused, RequestId};
 use crate::server::Server;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
@@ -49,6 +49,9 @@ pub(crate) async fn check(State(server): State<Server>, request: Request, next: 
 }
 
 fn admitted(server: &Server, request: &Request) -> Result<(), Problem> {
+    if let Some(Refused(problem)) = request.extensions().get() {
+        return Err(problem.clone());
+    }
     let headers = request.headers();
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     if server.is_open() && !server.is_named(host) {

@@ -140,6 +140,8 @@ impl IntoResponse for Problem {
         if self.status == StatusCode::UNAUTHORIZED {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
+        // For routes whose clients read errors in another shape.
+        response.extensions_mut().insert(self);
         response
     }
 }

@@ -8,7 +8,7 @@ use axum::extract::{FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderName, HeaderValue};
 use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 
 /// The header it travels in.
 pub(crate) const HEADER: HeaderName = HeaderName::from_static("x-request-id");
@@ -62,15 +62,22 @@ fn fresh() -> RequestId {
     RequestId { id: uuid::Uuid::new_v4().to_string(), given: false, trace_parent: None }
 }
 
+/// What is wrong with the id that the client chose. Such a request is refused.
+#[derive(Clone)]
+pub(crate) struct Refused(pub(crate) Problem);
+
 /// Gives every request its id, and the response the id it did not set itself.
 pub(crate) async fn assign(mut request: Request, next: Next) -> Response {
-    let (mut id, checked) = match request.headers().get(&HEADER) {
-        None => (fresh(), Ok(())),
+    let mut id = match request.headers().get(&HEADER) {
+        None => fresh(),
         Some(given) => {
             let given = given.to_str().unwrap_or_default().to_owned();
             match orlop_app::check_id("request", &given) {
-                Ok(()) => (RequestId { id: given, given: true, trace_parent: None }, Ok(())),
-                Err(error) => (fresh(), Err(Problem::from(error))),
+                Ok(()) => RequestId { id: given, given: true, trace_parent: None },
+                Err(error) => {
+                    request.extensions_mut().insert(Refused(error.into()));
+                    fresh()
+                }
             }
         }
     };
@@ -78,10 +85,7 @@ pub(crate) async fn assign(mut request: Request, next: Next) -> Response {
     // What is no such thing is ignored, as its specification says.
     id.trace_parent = parent.filter(|parent| is_trace_parent(parent)).map(str::to_owned);
     request.extensions_mut().insert(id.clone());
-    let mut response = match checked {
-        Ok(()) => next.run(request).await,
-        Err(problem) => problem.into_response(),
-    };
+    let mut response = next.run(request).await;
     if let Ok(value) = HeaderValue::from_str(&id.id) {
         response.headers_mut().entry(HEADER).or_insert(value);
     }

@@ -2,6 +2,7 @@
 //! becomes its part of the OpenAPI document. So the document cannot know other routes than the
 //! router.
 
+use crate::openai::{ErrorDocument, PREFIX as OPENAI};
 use crate::problem::Document;
 use crate::server::Server;
 use axum::Router;
@@ -66,9 +67,9 @@ macro_rules! describe_handlers {
 
 describe_handlers! { () (A) (A, B) (A, B, C) (A, B, C, D) }
 
-/// Statuses of problems that any route may answer with.
+/// Statuses of problems that any route may answer with. There are no others.
 const PROBLEMS: &[&str] =
-    &["400", "401", "403", "404", "408", "409", "413", "415", "429", "500", "502", "503"];
+    &["400", "401", "403", "404", "408", "409", "413", "415", "429", "499", "500", "502", "503"];
 
 impl Routes {
     /// No routes yet; what follows stands below `prefix`.
@@ -138,7 +139,8 @@ impl Routes {
             security: None,
         };
         H::describe(&mut operation);
-        let operation = operation.document(summary, &operation_id::<H>(name, &path));
+        let refused = if self.prefix == OPENAI { "OpenAiError" } else { "Problem" };
+        let operation = operation.document(summary, &operation_id::<H>(name, &path), refused);
         let methods = self.paths.entry(path.clone()).or_insert_with(|| json!({}));
         methods[name] = operation;
         self.router = self.router.route(&path, on(method, handler));
@@ -148,6 +150,7 @@ impl Routes {
     /// The router, and the OpenAPI document of it.
     pub(crate) fn finish(mut self) -> (Router<Server>, Value) {
         let problem = self.schemas.subschema_for::<Document<'static>>();
+        let openai_error = self.schemas.subschema_for::<ErrorDocument<'static>>();
         let schemas = self.schemas.take_definitions(true);
         let document = json!({
             "openapi": "3.1.0",
@@ -160,10 +163,16 @@ impl Routes {
             "components": {
                 "schemas": schemas,
                 "securitySchemes": { "token": { "type": "http", "scheme": "bearer" } },
-                "responses": { "Problem": {
-                    "description": "What went wrong, and what to do.",
-                    "content": { "application/problem+json": { "schema": problem } },
-                } },
+                "responses": {
+                    "Problem": {
+                        "description": "What went wrong, and what to do.",
+                        "content": { "application/problem+json": { "schema": problem } },
+                    },
+                    "OpenAiError": {
+                        "description": "What went wrong, and what to do.",
+                        "content": { "application/json": { "schema": openai_error } },
+                    },
+                },
             },
         });
         (self.router, document)
@@ -196,6 +205,22 @@ impl Operation<'_> {
         response["content"][media_type] = json!({ "schema": schema });
     }
 
+    /// Adds a stream of server-sent events, whose data is JSON of this schema.
+    pub(crate) fn streams(&mut self, data: Value) {
+        let event = json!({
+            "type": "object", "required": ["data"],
+            "properties": {
+                "id": { "type": "string" },
+                "event": { "type": "string" },
+                "data": {
+                    "type": "string", "contentMediaType": "application/json",
+                    "contentSchema": data,
+                },
+            },
+        });
+        self.answers("200", "text/event-stream", event);
+    }
+
     /// Adds an answer without a body.
     pub(crate) fn answers_nothing(&mut self, status: &str) {
         self.responses.insert(status.to_owned(), json!({ "description": "Done." }));
@@ -217,10 +242,10 @@ impl Operation<'_> {
         }
     }
 
-    fn document(mut self, summary: &str, id: &str) -> Value {
-        for status in PROBLEMS.iter().copied().chain(["default"]) {
-            let problem = json!({ "$ref": "#/components/responses/Problem" });
-            self.responses.entry(status).or_insert(problem);
+    fn document(mut self, summary: &str, id: &str, refused: &str) -> Value {
+        for status in PROBLEMS {
+            let problem = json!({ "$ref": format!("#/components/responses/{refused}") });
+            self.responses.entry(*status).or_insert(problem);
         }
         let mut document = json!({ "operationId": id, "summary": summary });
         if let Some(right) = self.security {
@@ -252,7 +277,7 @@ fn path_parameters(path: &str) -> Vec<Value> {
 /// The module and the name of the handler; probes, which are there twice, say where they are.
 fn operation_id<H>(method: &str, path: &str) -> String {
     let name = std::any::type_name::<H>();
-    let mut steps = name.rsplit("::");
+    let mut steps = name.rsplit("::").filter(|step| *step != "routes");
     match (steps.next(), steps.next()) {
         (Some(handler), Some(module)) if module != "system" => format!("{module}_{handler}"),
         _ => format!("{method}{}", path.replace(['/', '.'], "_")),

@@ -4,8 +4,9 @@ use crate::identity::{Identity, Jwt, Tokens, bearer};
 use crate::limits::{Counts, Rates, Slot};
 use crate::metrics::Metrics;
 use crate::problem::Problem;
+use crate::route::Routes;
 use crate::settings::Settings;
-use crate::{api, guard, page, request_id};
+use crate::{api, guard, openai, page, request_id};
 use axum::Router;
 use axum::http::{HeaderValue, Uri};
 use axum::middleware::{from_fn, from_fn_with_state};
@@ -53,7 +54,7 @@ impl Server {
         Ok(Self(Arc::new(Inner {
             tokens: Tokens::new(&settings.tokens)?,
             jwt: settings.jwt.as_ref().map(Jwt::new).transpose()?,
-            document: api::routes().finish().1,
+            document: routes().finish().1,
             metrics: settings.metrics.clone(),
             turns: Counts::default(),
             streams: Counts::default(),
@@ -72,10 +73,9 @@ impl Server {
 
     /// Every route.
     pub fn router(&self) -> Router {
-        api::routes()
+        routes()
             .finish()
             .0
-            .merge(crate::openai::routes())
             .merge(page::routes())
             .fallback(|uri: Uri| async move {
                 let path: String = uri.path().chars().take(80).collect();
@@ -93,6 +93,7 @@ impl Server {
             .layer(from_fn_with_state(self.clone(), guard::check))
             .layer(from_fn_with_state(self.clone(), guard::log))
             .layer(from_fn(request_id::assign))
+            .layer(from_fn(openai::in_its_shape))
             .with_state(self.clone())
     }
 
@@ -247,6 +248,11 @@ impl Server {
 
 /// Room for a turn, until it is dropped.
 pub struct TurnSlot(#[expect(dead_code, reason = "held for its drop")] Slot);
+
+/// Every route that is documented.
+fn routes() -> Routes {
+    openai::routes(api::routes())
+}
 
 /// The answer to those who come too late.
 pub(crate) fn ending() -> Problem {

@@ -139,7 +139,7 @@ impl IntoResponse for EventStream {
 impl Output for EventStream {
     fn describe(operation: &mut Operation<'_>) {
         let schema = operation.schema::<Event>();
-        operation.answers("200", "text/event-stream", schema);
+        operation.streams(schema);
     }
 }
 

@@ -4,7 +4,7 @@ use crate::database::{Row, Tx, from_json, params, to_json};
 use crate::items::{self, Tail};
 use crate::pieces::Pieces;
 use orlop_app::Scope;
-use orlop_app::store::{Archived, Head, ListQuery, Page, StoredSession};
+use orlop_app::store::{Archived, Head, ListQuery, Outline, Page, StoredSession};
 use orlop_core::types::SessionJson;
 use orlop_core::{Error, Map, Message, NativeItem, Result, Value};
 use serde::{Deserialize, Serialize};
@@ -145,6 +145,17 @@ pub(crate) fn head(tx: &mut dyn Tx, scope: &Scope, id: &str) -> Result<Option<He
     let Some(mut row) = row else { return Ok(None) };
     let head = head_of(&mut row)?;
     marked(head, &row.text()?).map(Some)
+}
+
+pub(crate) fn outline(tx: &mut dyn Tx, scope: &Scope, id: &str) -> Result<Option<Outline>> {
+    let sql = format!(
+        "SELECT {HEAD}, metadata FROM sessions WHERE tenant = $1 AND user_id = $2 AND id = $3"
+    );
+    let row = tx.row(&sql, &params![scope.tenant(), scope.user(), id])?;
+    let Some(mut row) = row else { return Ok(None) };
+    let (head, stored) = (head_of(&mut row)?, row.text()?);
+    let metadata = from_json(&format!("metadata of session \"{id}\""), &stored)?;
+    Ok(Some(Outline { head: marked(head, &stored)?, metadata }))
 }
 
 pub(crate) fn messages(

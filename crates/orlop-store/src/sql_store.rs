@@ -8,8 +8,8 @@ use crate::{
 use orlop_app::Scope;
 use orlop_app::store::{
     Acquired, AssetRecord, ChangeNote, Commit, Committed, EventQuery, Head, Hit, Lease, ListQuery,
-    NewEvent, Numbers, Page, PluginState, SearchQuery, ShareRecord, Store, StoreHealth, Stored,
-    StoredChange, StoredSession, TurnRecord,
+    NewEvent, Numbers, Outline, Page, PluginState, SearchQuery, ShareRecord, Store, StoreHealth,
+    Stored, StoredChange, StoredSession, TurnRecord,
 };
 use orlop_core::types::app_event::Event;
 use orlop_core::{Map, Message, Result, Value};
@@ -73,6 +73,11 @@ impl<Kind: 'static> Store for SqlStore<Kind> {
     fn head<'a>(&'a self, scope: &'a Scope, id: &'a str) -> Stored<'a, Option<Head>> {
         let (scope, id) = (scope.clone(), id.to_owned());
         self.read(move |tx| sessions::head(tx, &scope, &id))
+    }
+
+    fn outline<'a>(&'a self, scope: &'a Scope, id: &'a str) -> Stored<'a, Option<Outline>> {
+        let (scope, id) = (scope.clone(), id.to_owned());
+        self.read(move |tx| sessions::outline(tx, &scope, &id))
     }
 
     fn messages<'a>(

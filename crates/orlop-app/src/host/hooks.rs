@@ -126,7 +126,7 @@ impl Application {
 
     /// The host plugins in the order they run, if they were ever started. What is still under way
     /// when the host stops has them to its end.
-    fn hosts(&self) -> &[Registered<dyn HostPlugin>] {
+    pub(super) fn hosts(&self) -> &[Registered<dyn HostPlugin>] {
         match self.shared.door.passage.borrow().phase {
             Phase::New => &[],
             Phase::Open | Phase::Closed => &self.shared.hosts,

@@ -1,6 +1,7 @@
 //! The front door: the one place every surface hands its requests to, with the host plugins around
 //! it. Host hooks stand outside, lifecycles inside.
 
+mod answered;
 mod attachments;
 mod hooks;
 
@@ -203,7 +204,7 @@ impl Host {
             && request.multipart_content.is_empty()
             && request.attachments.is_empty();
         if says_nothing {
-            let message = self.app.asked_at(&from, index).await?;
+            let (_, message) = self.app.asked_at(&from, index).await?;
             request.content = message.content().clone();
             request.multipart_content = message.multipart_content().to_vec();
         }
@@ -243,6 +244,10 @@ impl Host {
         info: &RequestInfo,
         inside: &Inside,
     ) -> Result<Chat> {
+        let (id, session) = (info.request_id.as_str(), request.session_id.clone());
+        if let Some(handled) = app.answered_before(id, session.as_deref()).await? {
+            return Ok(answered(app, info, handled, inside.clone()));
+        }
         let files = app.files_of(&request.attachments).await?;
         let file_infos: Vec<_> = files.iter().map(|file| file.info.clone()).collect();
         let input = InterceptInput {
@@ -253,6 +258,7 @@ impl Host {
         };
         let (request, metadata) = match app.intercept(input).await? {
             Some(Interception::Handled(handled)) => {
+                app.keep_answer(id, session.as_deref(), &handled).await;
                 return Ok(answered(app, info, handled, inside.clone()));
             }
             Some(Interception::Rewrite(rewrite)) => rewritten(request, rewrite),
@@ -303,7 +309,7 @@ impl Host {
     }
 }
 
-/// The answer of a host plugin as a request of its own that ends at once. Nothing is stored.
+/// The answer of a host plugin as a request of its own that ends at once. The session stays as it is.
 fn answered(app: &Application, info: &RequestInfo, handled: Handled, inside: Inside) -> Chat {
     let mut message = Message::assistant(handled.text.clone());
     if !handled.data.is_empty() {

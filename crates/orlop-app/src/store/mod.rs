@@ -28,6 +28,9 @@ pub trait Store: Send + Sync + 'static {
     /// What is known of a session without reading its messages.
     fn head<'a>(&'a self, scope: &'a Scope, id: &'a str) -> Stored<'a, Option<Head>>;
 
+    /// The same with the session's metadata.
+    fn outline<'a>(&'a self, scope: &'a Scope, id: &'a str) -> Stored<'a, Option<Outline>>;
+
     /// A session's messages in `range` (cut to what there is), without native history.
     fn messages<'a>(
         &'a self,
@@ -183,6 +186,16 @@ pub struct StoredSession {
     pub head: Head,
     /// The session.
     pub session: SessionJson,
+}
+
+/// A session as it is stored, without its messages. Reading it costs the same however many there
+/// are.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Outline {
+    /// What is known of it.
+    pub head: Head,
+    /// Its metadata.
+    pub metadata: Map,
 }
 
 /// What is known of a session without its messages.

@@ -176,6 +176,7 @@ pub struct StoreDouble {
     inner: Arc<dyn Store>,
     commits: AtomicUsize,
     session_writes: AtomicUsize,
+    messages_read: AtomicUsize,
     fail_at: Mutex<Option<usize>>,
     log: Log,
 }
@@ -186,6 +187,7 @@ impl StoreDouble {
             inner,
             commits: AtomicUsize::new(0),
             session_writes: AtomicUsize::new(0),
+            messages_read: AtomicUsize::new(0),
             fail_at: Mutex::default(),
             log: log.clone(),
         })
@@ -195,6 +197,15 @@ impl StoreDouble {
     pub fn fail_from(&self, nth: Option<usize>) {
         self.commits.store(0, Ordering::SeqCst);
         *self.fail_at.lock().unwrap() = nth;
+    }
+
+    fn read(&self, messages: usize) {
+        self.messages_read.fetch_add(messages, Ordering::SeqCst);
+    }
+
+    /// How many messages were read since the last time.
+    pub fn messages_read(&self) -> usize {
+        self.messages_read.swap(0, Ordering::SeqCst)
     }
 
     /// How many commits wrote the session since the last time.
@@ -217,7 +228,17 @@ impl Store for StoreDouble {
     }
 
     fn load<'a>(&'a self, scope: &'a Scope, id: &'a str) -> Stored<'a, Option<StoredSession>> {
-        self.inner.load(scope, id)
+        self.inner
+            .load(scope, id)
+            .map(|loaded| {
+                let count = |it: &StoredSession| it.session.messages.len();
+                self.read(loaded.as_ref().ok().and_then(Option::as_ref).map_or(0, count));
+                loaded
+            })
+            .boxed()
+    }
+    fn outline<'a>(&'a self, scope: &'a Scope, id: &'a str) -> Stored<'a, Option<Outline>> {
+        self.inner.outline(scope, id)
     }
     fn head<'a>(&'a self, scope: &'a Scope, id: &'a str) -> Stored<'a, Option<Head>> {
         self.inner.head(scope, id)
@@ -228,7 +249,13 @@ impl Store for StoreDouble {
         id: &'a str,
         range: Range<usize>,
     ) -> Stored<'a, Option<Vec<Message>>> {
-        self.inner.messages(scope, id, range)
+        self.inner
+            .messages(scope, id, range)
+            .map(|found| {
+                self.read(found.as_ref().ok().and_then(Option::as_ref).map_or(0, Vec::len));
+                found
+            })
+            .boxed()
     }
     fn list<'a>(&'a self, scope: &'a Scope, query: &'a ListQuery) -> Stored<'a, Page> {
         self.inner.list(scope, query)

@@ -4,6 +4,7 @@ use super::{Scene, at, echo};
 use orlop_core::hooks::{Handled, ToolGate};
 use orlop_core::*;
 use orlop_testkit::scripted::*;
+use serde_json::json;
 
 /// The manifest of a host plugin.
 pub fn manifest(name: &str, priority: i64) -> Manifest {
@@ -81,4 +82,112 @@ pub fn three(log: &Log) -> Scene {
         .host(recorder("a", 0, log))
         .host(recorder("b", 0, log))
         .host(recorder("c", 10, log))
+}
+
+/// A request, which hooks of three plugins run for it, and how it ends: the same whatever entry it
+/// comes in by.
+pub struct Row {
+    pub what: &'static str,
+    pub says: &'static str,
+    pub replies: Vec<ScriptedReply>,
+    pub hooks: &'static [&'static str],
+    /// The last event, or the class of the error that it is refused with.
+    pub end: &'static str,
+}
+
+impl Row {
+    /// A scene for it.
+    pub fn scene(&self, log: &Log) -> Scene {
+        let scene = three(log);
+        for reply in &self.replies {
+            scene.provider.reply(reply.clone());
+        }
+        scene
+    }
+
+    /// Checks what ran, and how the request ended. Where nothing is stored, nobody is told so.
+    pub fn check(&self, entry: &str, log: &Log, end: &str, is_stored: bool) {
+        let wanted = |hook: &&&str| is_stored || !hook.starts_with("on_turn_persisted");
+        let wanted: Vec<&str> = self.hooks.iter().filter(wanted).copied().collect();
+        let told = told(log);
+        // Entries that are closed to wait for the end have told of that, too.
+        let told = told.strip_suffix("\nstop b a c").unwrap_or(&told);
+        assert_eq!((told, end), (&*wanted.join("\n"), self.end), "{} by {entry}", self.what);
+    }
+}
+
+/// All of them.
+pub fn table() -> Vec<Row> {
+    let row = |what, says, replies, hooks, end| Row { what, says, replies, hooks, end };
+    vec![
+        row(
+            "hooks run outside and lifecycles inside",
+            "hi",
+            vec![ScriptedReply::text(&["ok"])],
+            &[
+                "on_request_start c a b",
+                "intercept c a b",
+                "lifecycle request_prepare",
+                "context c a b",
+                "model",
+                "lifecycle request_complete",
+                "on_turn_persisted c a b",
+                "on_request_end c a b",
+            ],
+            "final",
+        ),
+        row(
+            "tool calls have hooks of their own, and context is asked before each model call",
+            "hi",
+            vec![
+                ScriptedReply::calls(&[("c1", "read", json!({"n": 1}))]),
+                ScriptedReply::text(&["ok"]),
+            ],
+            &[
+                "on_request_start c a b",
+                "intercept c a b",
+                "lifecycle request_prepare",
+                "context c a b",
+                "model",
+                "before_tool c a b",
+                "after_tool c a b",
+                "context c a b",
+                "model",
+                "lifecycle request_complete",
+                "on_turn_persisted c a b",
+                "on_request_end c a b",
+            ],
+            "final",
+        ),
+        row(
+            "the first interceptor that answers ends the matter",
+            "/a",
+            vec![],
+            &["on_request_start c a b", "intercept c a", "on_request_end c a b"],
+            "final",
+        ),
+        row(
+            "a failed request has the same frame",
+            "hi",
+            vec![ScriptedReply::default().failing(Error::provider("down"))],
+            &[
+                "on_request_start c a b",
+                "intercept c a b",
+                "lifecycle request_prepare",
+                "context c a b",
+                "model",
+                "lifecycle request_error",
+                "on_turn_persisted c a b",
+                "on_request_end c a b",
+            ],
+            "request_failed",
+        ),
+        row(
+            "a request that cannot begin ends, too",
+            " ",
+            vec![],
+            &["on_request_start c a b", "intercept c a b", "on_request_end c a b"],
+            "bad_argument",
+        ),
+    ]
 }

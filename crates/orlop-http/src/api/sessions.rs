@@ -20,10 +20,11 @@ use orlop_core::{Error, Map, Message, Session, Value};
 pub(super) async fn summary(app: &Application, id: &str) -> Result<SessionSummary, Problem> {
     orlop_app::check_id("session", id)?;
     let head = app.store().head(app.scope(), id).await?;
-    let head = head.ok_or_else(|| {
-        Error::not_found(format!("there is no session \"{id}\"; GET /api/v1/sessions lists them"))
-    })?;
-    Ok(head.into())
+    Ok(head.ok_or_else(|| unknown(id))?.into())
+}
+
+fn unknown(id: &str) -> Error {
+    Error::not_found(format!("there is no session \"{id}\"; GET /api/v1/sessions lists them"))
 }
 
 pub(super) async fn create(
@@ -75,13 +76,14 @@ pub(super) async fn load(
     Query(load): Query<LoadSession>,
 ) -> Result<Json<LoadedSession>, Problem> {
     let app = caller.app();
-    let session = app.stored_session(&id).await?;
-    let summary = summary(&app, &id).await?;
-    let count = session.messages().len();
+    orlop_app::check_id("session", &id)?;
+    let outline = app.store().outline(app.scope(), &id).await?.ok_or_else(|| unknown(&id))?;
+    let count = outline.head.message_count;
     let first_index = load.last.map_or(0, |last| count.saturating_sub(last));
-    let messages = session.messages().iter().skip(first_index).cloned().collect();
-    let metadata = session.metadata().clone();
-    Ok(Json(LoadedSession { summary, first_index, messages, metadata }))
+    let messages = app.store().messages(app.scope(), &id, first_index..count).await?;
+    let messages = messages.ok_or_else(|| unknown(&id))?;
+    let summary = outline.head.into();
+    Ok(Json(LoadedSession { summary, first_index, messages, metadata: outline.metadata }))
 }
 
 pub(super) async fn patch(

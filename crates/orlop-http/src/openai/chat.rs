@@ -4,26 +4,34 @@ use super::chunks::{Chunks, Head, completion};
 use super::conversation::{ChatMessage, messages};
 use super::error::{Answer, Failure};
 use super::options::{caller_tools, output_schema, overrides, tool_choice};
+use super::shape::{ChatCompletion, Shown};
 use super::turns::{self, Abandoned, Caller, Json, event_stream, finish, seconds_now};
-use axum::response::IntoResponse;
 use orlop_app::ChatRequest;
 use orlop_core::{Map, Value};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// What a client asks for. Fields that are not named here are settings, or mean nothing here.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct CreateChatCompletion {
+    /// The agent.
     model: String,
+    /// The conversation.
     messages: Vec<ChatMessage>,
+    /// Tools that the client runs itself.
     #[serde(default)]
     tools: Option<Vec<Map>>,
+    /// Whether the answer comes as it is made.
     #[serde(default)]
     stream: Option<bool>,
     #[serde(flatten)]
     fields: Map,
 }
 
-pub(super) async fn create(caller: Caller, Json(body): Json<CreateChatCompletion>) -> Answer {
+pub(super) async fn create(
+    caller: Caller,
+    Json(body): Json<CreateChatCompletion>,
+) -> Answer<Shown<ChatCompletion>> {
     let CreateChatCompletion { model, messages: given, tools, stream, fields } = body;
     possible(&fields)?;
     let app = caller.app();
@@ -56,13 +64,13 @@ pub(super) async fn create(caller: Caller, Json(body): Json<CreateChatCompletion
         let options = fields.get("stream_options");
         let with_usage = options.and_then(|it| it.get("include_usage")?.as_bool()).unwrap_or(false);
         let chunks = Chunks::new(head, with_usage, hold);
-        return event_stream(&caller, events, chunks, abandoned);
+        return event_stream(&caller, events, chunks, abandoned).map(Shown::of);
     }
     let done = finish(events).await;
     abandoned.forget();
     let done = done?;
     let completion = completion(&head, &done.messages, done.usage.as_ref(), &done.calls);
-    Ok(axum::Json(completion).into_response())
+    Ok(Shown::json(completion))
 }
 
 /// Refuses what cannot be done here, rather than doing something else.

@@ -5,14 +5,14 @@
 
 use super::error::{Answer, Failure};
 use super::responses::{input, kept};
+use super::shape::{Conversation, Deleted, Item, ItemList, Shown};
 use super::turns::{Caller, Json, Reader};
-use crate::server::Server;
-use axum::Router;
-use axum::extract::{Path, Query};
-use axum::routing::{get, post};
+use crate::extract::{Path, Query};
+use crate::route::Routes;
 use orlop_app::store::Head;
 use orlop_app::{Application, NewSession};
 use orlop_core::{Map, Message, Slice, Value};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use std::ops::Range;
@@ -22,12 +22,16 @@ const PREFIX: &str = "conv_";
 /// The most items of one page, and of one request.
 const MOST: usize = 100;
 
-pub(super) fn routes() -> Router<Server> {
-    Router::new()
-        .route("/v1/conversations", post(create))
-        .route("/v1/conversations/{id}", get(retrieve).post(update).delete(remove))
-        .route("/v1/conversations/{id}/items", get(list).post(add))
-        .route("/v1/conversations/{id}/items/{item}", get(item).delete(remove_item))
+pub(super) fn routes(routes: Routes) -> Routes {
+    routes
+        .post("/conversations", "Begins a conversation, which is a session.", create)
+        .get("/conversations/{id}", "A conversation without its items.", retrieve)
+        .post("/conversations/{id}", "Changes what the client keeps with it.", update)
+        .delete("/conversations/{id}", "Deletes a conversation.", remove)
+        .get("/conversations/{id}/items", "Messages of a conversation.", list)
+        .post("/conversations/{id}/items", "Adds messages to a conversation.", add)
+        .get("/conversations/{id}/items/{item}", "One of its messages.", item)
+        .delete("/conversations/{id}/items/{item}", "Removes a message.", remove_item)
 }
 
 /// The session that the id of a conversation names.
@@ -41,15 +45,16 @@ pub(super) async fn session_of(app: &Application, id: &str) -> Answer<Head> {
     app.store().head(app.scope(), session).await?.ok_or_else(missing)
 }
 
-async fn shown(app: &Application, head: &Head) -> Answer<axum::Json<Value>> {
+async fn shown(app: &Application, head: &Head) -> Answer<Shown<Conversation>> {
     let (_, kept) = kept::of(app, &head.id).await?;
-    Ok(axum::Json(json!({
+    Ok(Shown::json(json!({
         "id": format!("{PREFIX}{}", head.id), "object": "conversation",
         "created_at": head.created / 1000, "metadata": kept.metadata,
     })))
 }
 
-#[derive(Debug, Default, Deserialize)]
+/// What to begin a conversation with, or to keep with it.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 struct NewConversation {
     #[serde(default)]
     items: Option<Vec<Map>>,
@@ -57,7 +62,7 @@ struct NewConversation {
     metadata: Option<Map>,
 }
 
-async fn create(caller: Caller, Json(body): Json<NewConversation>) -> Answer<axum::Json<Value>> {
+async fn create(caller: Caller, Json(body): Json<NewConversation>) -> Answer<Shown<Conversation>> {
     let app = caller.app();
     let messages = read(body.items.unwrap_or_default())?;
     let made = app.create_session(NewSession::default()).await?;
@@ -82,7 +87,7 @@ async fn append(app: &Application, session: &str, messages: Vec<Message>) -> Ans
     Ok(())
 }
 
-async fn retrieve(Reader(caller): Reader, Path(id): Path<String>) -> Answer<axum::Json<Value>> {
+async fn retrieve(Reader(caller): Reader, Path(id): Path<String>) -> Answer<Shown<Conversation>> {
     let app = caller.app();
     shown(&app, &session_of(&app, &id).await?).await
 }
@@ -91,7 +96,7 @@ async fn update(
     caller: Caller,
     Path(id): Path<String>,
     Json(body): Json<NewConversation>,
-) -> Answer<axum::Json<Value>> {
+) -> Answer<Shown<Conversation>> {
     let app = caller.app();
     let head = session_of(&app, &id).await?;
     kept::change(&app, &head.id, |kept| kept.metadata = body.metadata.clone().unwrap_or_default())
@@ -99,11 +104,11 @@ async fn update(
     shown(&app, &head).await
 }
 
-async fn remove(caller: Caller, Path(id): Path<String>) -> Answer<axum::Json<Value>> {
+async fn remove(caller: Caller, Path(id): Path<String>) -> Answer<Shown<Deleted>> {
     let app = caller.app();
     let head = session_of(&app, &id).await?;
     app.delete_session(&head.id, Some("its conversation was deleted")).await?;
-    Ok(axum::Json(json!({ "id": id, "object": "conversation.deleted", "deleted": true })))
+    Ok(Shown::json(json!({ "id": id, "object": "conversation.deleted", "deleted": true })))
 }
 
 /// The items of the messages in a range, in their order.
@@ -125,7 +130,7 @@ fn no_item(item: &str) -> Failure {
 }
 
 /// Which part of a list is wanted; the newest items come first unless the order is `asc`.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 pub(super) struct Page {
     #[serde(default)]
     limit: Option<usize>,
@@ -166,10 +171,9 @@ impl Page {
 async fn list(
     Reader(caller): Reader,
     Path(id): Path<String>,
-    page: Result<Query<Page>, axum::extract::rejection::QueryRejection>,
-) -> Answer<axum::Json<Value>> {
+    Query(page): Query<Page>,
+) -> Answer<Shown<ItemList>> {
     let app = caller.app();
-    let Query(page) = page.map_err(|error| Failure::bad("limit", error.body_text()))?;
     let head = session_of(&app, &id).await?;
     let (count, limit) = (head.message_count, page.limit());
     let after = page.after.as_deref().map(|item| place_of(&head, item)).transpose()?;
@@ -186,10 +190,11 @@ async fn list(
     };
     let more = if page.is_ascending() { range.end < count } else { range.start > 0 };
     let items = items(&app, &head, range).await?;
-    Ok(axum::Json(page.of(items, more)?))
+    Ok(Shown::json(page.of(items, more)?))
 }
 
-#[derive(Debug, Deserialize)]
+/// Items to add.
+#[derive(Debug, Deserialize, JsonSchema)]
 struct NewItems {
     items: Vec<Map>,
 }
@@ -198,32 +203,32 @@ async fn add(
     caller: Caller,
     Path(id): Path<String>,
     Json(body): Json<NewItems>,
-) -> Answer<axum::Json<Value>> {
+) -> Answer<Shown<ItemList>> {
     let app = caller.app();
     let head = session_of(&app, &id).await?;
     let messages = read(body.items)?;
     let range = head.message_count..head.message_count + messages.len();
     append(&app, &head.id, messages).await?;
     let page = Page { order: Some("asc".to_owned()), limit: Some(MOST), ..Page::default() };
-    Ok(axum::Json(page.of(items(&app, &head, range).await?, false)?))
+    Ok(Shown::json(page.of(items(&app, &head, range).await?, false)?))
 }
 
 async fn item(
     Reader(caller): Reader,
     Path((id, item)): Path<(String, String)>,
-) -> Answer<axum::Json<Value>> {
+) -> Answer<Shown<Item>> {
     let app = caller.app();
     let head = session_of(&app, &id).await?;
     let place = place_of(&head, &item)?;
     let found = items(&app, &head, place..place + 1).await?;
     let found = found.into_iter().find(|found| found["id"] == item.as_str());
-    found.map(axum::Json).ok_or_else(|| no_item(&item))
+    found.map(Shown::json).ok_or_else(|| no_item(&item))
 }
 
 async fn remove_item(
     caller: Caller,
     Path((id, item)): Path<(String, String)>,
-) -> Answer<axum::Json<Value>> {
+) -> Answer<Shown<Conversation>> {
     let app = caller.app();
     let head = session_of(&app, &id).await?;
     let place = i64::try_from(place_of(&head, &item)?).unwrap_or(i64::MAX);

@@ -1,10 +1,14 @@
 //! Errors as clients of this API read them: `{"error": {"message", "type", "param", "code"}}`.
 
+use super::PREFIX;
 use crate::problem::Problem;
+use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use orlop_core::{Error, ErrorClass, Value};
-use serde_json::json;
+use orlop_core::{Error, ErrorClass};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// By this header the SDKs know whether trying again makes sense.
 const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
@@ -16,6 +20,29 @@ pub(super) struct Failure {
     param: Option<&'static str>,
     code: Option<&'static str>,
     retryable: Option<bool>,
+}
+
+/// The document in the body.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "OpenAiError")]
+pub(crate) struct ErrorDocument<'a> {
+    /// What went wrong.
+    error: ErrorObject<'a>,
+}
+
+/// What went wrong.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "OpenAiErrorObject")]
+pub(crate) struct ErrorObject<'a> {
+    /// What happened and what to do, for people.
+    message: &'a str,
+    /// The kind of error.
+    #[serde(rename = "type")]
+    kind: &'static str,
+    /// The part of the request that is wrong, if it is one.
+    param: Option<&'static str>,
+    /// The short name of the error, if it has one.
+    code: Option<&'a str>,
 }
 
 /// What handlers answer with.
@@ -46,13 +73,13 @@ impl Failure {
     }
 
     /// The error object.
-    pub(super) fn body(&self) -> Value {
-        json!({
-            "message": self.problem.message(),
-            "type": kind(self.problem.status()),
-            "param": self.param,
-            "code": self.code(),
-        })
+    pub(super) fn body(&self) -> ErrorObject<'_> {
+        ErrorObject {
+            message: self.problem.message(),
+            kind: kind(self.problem.status()),
+            param: self.param,
+            code: self.code(),
+        }
     }
 
     /// The short name of the error.
@@ -107,7 +134,7 @@ impl IntoResponse for Failure {
         if status.is_server_error() {
             tracing::error!(target: "orlop::http", status = status.as_u16(), message = self.message(), "a request failed");
         }
-        let body = json!({ "error": self.body() }).to_string();
+        let body = serde_json::to_vec(&ErrorDocument { error: self.body() }).unwrap_or_default();
         let mut response = (status, body).into_response();
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -123,4 +150,24 @@ impl IntoResponse for Failure {
         }
         response
     }
+}
+
+/// Puts what was refused before a handler was asked (by its address, its token, its method, its
+/// body) into the shape of this API, if it was asked for under it.
+pub(crate) async fn in_its_shape(request: Request, next: Next) -> Response {
+    let path = request.uri().path();
+    let is_asked = path.strip_prefix(PREFIX).is_some_and(|rest| rest.starts_with('/'));
+    let response = next.run(request).await;
+    let Some(problem) = response.extensions().get::<Problem>().filter(|_| is_asked) else {
+        return response;
+    };
+    let shaped = Failure::from(problem.clone()).into_response();
+    let (parts, _) = response.into_parts();
+    let (mut shaped, body) = shaped.into_parts();
+    for (name, value) in &parts.headers {
+        if name != header::CONTENT_LENGTH {
+            shaped.headers.entry(name).or_insert_with(|| value.clone());
+        }
+    }
+    Response::from_parts(shaped, body)
 }

@@ -12,21 +12,29 @@ mod error;
 mod models;
 mod options;
 mod responses;
+mod shape;
 #[cfg(test)]
 mod tests;
 mod turns;
 mod usage;
 
-use crate::server::Server;
-use axum::Router;
-use axum::routing::{get, post};
+pub(crate) use error::{ErrorDocument, in_its_shape};
 
-/// The routes below `/v1`.
-pub(crate) fn routes() -> Router<Server> {
-    Router::new()
-        .route("/v1/chat/completions", post(chat::create))
-        .route("/v1/models", get(models::list))
-        .route("/v1/models/{id}", get(models::get))
-        .merge(responses::routes())
-        .merge(conversations::routes())
+use crate::route::Routes;
+
+/// What all its routes begin with.
+pub(crate) const PREFIX: &str = "/v1";
+
+/// Adds the routes of this API.
+pub(crate) fn routes(routes: Routes) -> Routes {
+    let routes = routes
+        .below(PREFIX)
+        .post(
+            "/chat/completions",
+            "One request of a client that keeps the conversation.",
+            chat::create,
+        )
+        .get("/models", "The agents, as models.", models::list)
+        .get("/models/{id}", "An agent, as a model.", models::get);
+    conversations::routes(responses::routes(routes))
 }

@@ -1,26 +1,26 @@
 //! `GET /v1/models`: the agents, as models.
 
 use super::error::{Answer, Failure};
+use super::shape::{Model, ModelList, Shown};
 use super::turns::{Reader, agent};
-use axum::Json;
-use axum::extract::Path;
+use crate::extract::Path;
 use orlop_core::Value;
 use serde_json::json;
 
-pub(super) async fn list(Reader(caller): Reader) -> Answer<Json<Value>> {
+pub(super) async fn list(Reader(caller): Reader) -> Answer<Shown<ModelList>> {
     let app = caller.app();
     let models: Vec<Value> = app.config().agents().into_iter().map(model).collect();
-    Ok(Json(json!({ "object": "list", "data": models })))
+    Ok(Shown::json(json!({ "object": "list", "data": models })))
 }
 
-pub(super) async fn get(Reader(caller): Reader, Path(id): Path<String>) -> Answer<Json<Value>> {
+pub(super) async fn get(Reader(caller): Reader, Path(id): Path<String>) -> Answer<Shown<Model>> {
     let app = caller.app();
     if !app.config().agents().contains(&id.as_str()) {
         // Says which there are.
         agent(&app, &id)?;
         return Err(Failure::missing(Some("model"), "model_not_found", "there is no such agent"));
     }
-    Ok(Json(model(&id)))
+    Ok(Shown::json(model(&id)))
 }
 
 /// Configuration does not say when an agent was made.

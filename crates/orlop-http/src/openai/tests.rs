@@ -178,7 +178,7 @@ fn check_messages(given: Value, expected: Expect) {
     let read = serde_json::from_value(given).unwrap();
     expected.assert_eq(&match conversation::messages(read) {
         Ok(messages) => shown(messages),
-        Err(failure) => failure.body().to_string(),
+        Err(failure) => json!(failure.body()).to_string(),
     });
 }
 

@@ -1,10 +1,11 @@
 //! From a client's request to a turn, and from its events to an answer.
 
 use super::error::{Answer, Failure};
-use crate::extract::body_of;
+use crate::extract::{body_of, parsed};
 use crate::identity::{Identity, Right};
 use crate::limits::Slot;
 use crate::request_id::RequestId;
+use crate::route::{Input, Operation};
 use crate::server::Server;
 use axum::body::Body;
 use axum::extract::{FromRequest, FromRequestParts, Request};
@@ -16,6 +17,7 @@ use futures::stream::{BoxStream, StreamExt};
 use orlop_app::{Application, Approval, ChatRequest, error_of};
 use orlop_core::types::app_event::{CallerCall, Event, EventKind};
 use orlop_core::{CallContext, Config, Error, ErrorClass, Map, Message, Role};
+use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 use std::time::Duration;
@@ -114,17 +116,33 @@ impl FromRequestParts<Server> for Reader {
     }
 }
 
+impl Input for Caller {
+    fn describe(operation: &mut Operation<'_>) {
+        operation.needs(Right::Chat.as_str());
+    }
+}
+
+impl Input for Reader {
+    fn describe(operation: &mut Operation<'_>) {
+        operation.needs(Right::Read.as_str());
+    }
+}
+
 /// A JSON body, whatever its content type says.
 pub(super) struct Json<T>(pub(super) T);
+
+impl<T: JsonSchema> Input for Json<T> {
+    fn describe(operation: &mut Operation<'_>) {
+        let schema = operation.schema::<T>();
+        operation.takes("application/json", schema, true);
+    }
+}
 
 impl<T: DeserializeOwned> FromRequest<Server> for Json<T> {
     type Rejection = Failure;
 
     async fn from_request(request: Request, server: &Server) -> Answer<Self> {
-        let bytes = body_of(request, server).await?;
-        serde_json::from_slice(&bytes).map(Self).map_err(|error| {
-            Error::bad_argument(format!("the body is not what this route takes: {error}")).into()
-        })
+        Ok(Self(parsed(&body_of(request, server).await?)?))
     }
 }
 

@@ -55,6 +55,11 @@ async fn bodies_that_are_no_json_are_refused_with_a_reason() {
         assert_eq!(problem["status"], *expected, "{shown}");
         assert!(problem["message"].as_str().unwrap().len() < 400, "{problem}");
     }
+    // A list is not an object whose names were left out.
+    for path in ["/sessions", "/sessions/s/fork", "//v1/conversations"] {
+        let (status, problem) = site.post(path, json!(["default"])).await;
+        assert_eq!(status, 400, "{path} {problem}");
+    }
     // A body whose length nobody told is measured as it comes.
     let chunked = b"POST /api/v1/sessions HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n4000\r\n";
     let chunked = [chunked.as_slice(), &vec![b' '; 0x4000], b"\r\n0\r\n\r\n"].concat();
@@ -62,10 +67,60 @@ async fn bodies_that_are_no_json_are_refused_with_a_reason() {
 }
 
 #[tokio::test]
+async fn a_body_that_breaks_off_changes_nothing() {
+    let site = Site::open(&Scene::default()).await;
+    let whole = r#"{"session_id": "half"}"#;
+    for path in ["/api/v1/sessions", "/v1/conversations", "/api/v1/assets"] {
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{whole}"
+        );
+        let mut socket = connect(&site).await;
+        socket.write_all(head.as_bytes()).await.unwrap();
+        socket.shutdown().await.unwrap();
+        let mut read = String::new();
+        let _ = socket.read_to_string(&mut read).await;
+        assert!(!read.starts_with("HTTP/1.1 2"), "{path}: {read}");
+    }
+    assert_eq!(site.get("/sessions/half").await.0, 404);
+    assert_eq!(site.get("/sessions").await.1["sessions"], json!([]));
+}
+
+#[tokio::test]
+async fn bodies_of_another_kind_are_refused_by_their_name() {
+    let site = Site::open(&Scene::default()).await;
+    site.session("s").await;
+    let (json, form) = (r#"{"content": "hi"}"#, "multipart/form-data; boundary=X");
+    let cases = [
+        ("/sessions/s/requests", "text/plain", json),
+        ("/sessions/s/requests", "application/x-www-form-urlencoded", "content=hi"),
+        ("/sessions/s/requests", "application/xml", "<content>hi</content>"),
+        ("/sessions/s/requests", form, "--X--\r\n"),
+        ("/sessions/s/requests", "application/jsonp", json),
+        ("/sessions/s/requests", "", json),
+        ("/sessions/import", "text/json", "{}"),
+        ("/sessions", "text/plain", "{}"),
+        ("/assets", "application/json", "{}"),
+        ("/assets", "multipart/form-data", "--X--\r\n"),
+        ("/assets", "image/png", "x"),
+    ];
+    for (path, kind, body) in cases {
+        let request = site.request(Method::POST, path).header("content-type", kind).body(body);
+        let (status, problem) = answer(request.send().await.unwrap()).await;
+        assert_eq!(status, 415, "{path} {kind} {problem}");
+        assert_eq!(problem["error_type"], "unsupported_media_type");
+    }
+    // Names of JSON are taken whatever their case, and with what is said beside them.
+    for kind in ["Application/JSON; charset=utf-8", "application/vnd.api+json"] {
+        let request = site.request(Method::POST, "/sessions").header("content-type", kind);
+        assert_eq!(request.body("{}").send().await.unwrap().status(), 201, "{kind}");
+    }
+}
+
+#[tokio::test]
 async fn ids_that_are_paths_lead_nowhere() {
     let site = Site::open(&Scene::default()).await;
     for id in ["..%2f..%2fetc", "%2e%2e", "a%00b", "%ff", "a%20b", &"x".repeat(500)] {
-        for path in ["/sessions/", "/requests/", "/assets/"] {
+        for path in ["/sessions/", "/requests/", "/assets/", "//v1/conversations/"] {
             let (status, problem) = site.get(&format!("{path}{id}")).await;
             assert!(matches!(status, 400 | 404), "{path}{id} {status} {problem}");
         }
@@ -100,6 +155,18 @@ async fn a_client_that_dawdles_is_left() {
     let site = Site::with(&Scene::default(), settings).await;
     // A head that does not come.
     assert_eq!(raw(&site, b"GET /healthz HTTP/1.1\r\nHo").await, "");
+    // A head that comes a byte at a time, for ever.
+    let (mut reader, mut writer) = connect(&site).await.into_split();
+    let drip = tokio::spawn(async move {
+        let _ = writer.write_all(b"GET /healthz HTTP/1.1\r\nX: ").await;
+        while writer.write_all(b"x").await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    });
+    let mut read = Vec::new();
+    let _ = reader.read_to_end(&mut read).await;
+    assert!(!read.starts_with(b"HTTP/1.1 2"), "{}", String::from_utf8_lossy(&read));
+    drip.abort();
     // A body that comes a byte at a time.
     let head = b"POST /api/v1/sessions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n";
     let mut socket = connect(&site).await;

@@ -1,128 +1,75 @@
-//! Host plugins around requests over HTTP: the same table as for the front door itself.
+//! Host plugins around requests over HTTP: the same table as for the front door itself, by every
+//! route that begins a request.
 
 use crate::common::recorders::*;
 use crate::common::*;
 use crate::site::*;
-use expect_test::{Expect, expect};
-use orlop_core::Error;
+use expect_test::expect;
 use orlop_testkit::scripted::*;
-use serde_json::{Value, json};
+use reqwest::{Method, Response};
+use serde_json::json;
 
-/// The same for a request as a whole and for one as events.
-async fn check(replies: &[ScriptedReply], body: Value, expected: Expect) {
-    for stream in [false, true] {
-        let log = Log::new();
-        let scene = three(&log);
-        for reply in replies {
-            scene.provider.reply(reply.clone());
-        }
-        let mut site = Site::open(&scene).await;
-        site.session("s").await;
-        log.take();
-        let mut body = body.clone();
-        body["stream"] = stream.into();
-        let response = site.send(reqwest::Method::POST, "/sessions/s/requests", body).await;
-        let end = match (response.status().as_u16(), stream) {
-            (200, true) => Sse::of(response).rest().await.last().unwrap().event.clone(),
-            (200, false) => "final".to_owned(),
-            (502, false) => "request_failed".to_owned(),
-            _ => answer(response).await.1["error_type"].as_str().unwrap().to_owned(),
-        };
-        // Ending waits for what belongs to the request.
-        site.close().await;
-        let told = told(&log);
-        let told = told.strip_suffix("\nstop b a c").unwrap_or(&told);
-        expected.assert_eq(&format!("{told}\n-> {end}"));
+/// A route that begins a request; whether it stores it, and how an answer tells its end.
+struct Entry {
+    path: &'static str,
+    is_stored: bool,
+    end: fn(&str) -> &'static str,
+}
+
+const ENTRIES: [Entry; 3] = [
+    Entry {
+        path: "/sessions/s/requests",
+        is_stored: true,
+        end: |told| match told {
+            _ if told.contains("\"error_type\":\"bad_argument\"") => "bad_argument",
+            _ if told.contains("\"error_type\":\"provider\"") => "request_failed",
+            _ if told.contains("event: request_failed") => "request_failed",
+            _ if told.contains("event: final") || told.contains("\"usage\"") => "final",
+            _ => "nothing",
+        },
+    },
+    Entry { path: "//v1/chat/completions", is_stored: false, end: openai_end },
+    Entry { path: "//v1/responses", is_stored: true, end: openai_end },
+];
+
+fn openai_end(told: &str) -> &'static str {
+    match told {
+        _ if told.contains("\"type\":\"invalid_request_error\"") => "bad_argument",
+        _ if told.contains("\"type\":\"server_error\"") => "request_failed",
+        _ if told.contains("response.failed") => "request_failed",
+        _ if told.contains("response.completed") || told.contains("[DONE]") => "final",
+        _ if told.contains("\"usage\"") => "final",
+        _ => "nothing",
     }
 }
 
-#[tokio::test] // L-01, L-04, L-09, L-16, L-17, L-18, L-23
-async fn hooks_run_outside_and_lifecycles_inside() {
-    check(
-        &[ScriptedReply::text(&["ok"])],
-        json!({ "content": "hi" }),
-        expect![[r#"
-            on_request_start c a b
-            intercept c a b
-            lifecycle request_prepare
-            context c a b
-            model
-            lifecycle request_complete
-            on_turn_persisted c a b
-            on_request_end c a b
-            -> final"#]],
-    )
-    .await;
+/// A body that each of the routes takes.
+async fn send(site: &Site, path: &str, says: &str, stream: bool) -> Response {
+    let body = match path.starts_with("//v1") {
+        false => json!({ "content": says, "stream": stream }),
+        true => json!({
+            "model": "default", "stream": stream, "input": says,
+            "messages": [{ "role": "user", "content": says }],
+        }),
+    };
+    site.send(Method::POST, path, body).await
 }
 
-#[tokio::test] // L-01, L-11, L-23
-async fn tool_calls_have_hooks_of_their_own() {
-    check(
-        &[ScriptedReply::calls(&[("c1", "read", json!({"n": 1}))]), ScriptedReply::text(&["ok"])],
-        json!({ "content": "hi" }),
-        expect![[r#"
-            on_request_start c a b
-            intercept c a b
-            lifecycle request_prepare
-            context c a b
-            model
-            before_tool c a b
-            after_tool c a b
-            context c a b
-            model
-            lifecycle request_complete
-            on_turn_persisted c a b
-            on_request_end c a b
-            -> final"#]],
-    )
-    .await;
-}
-
-#[tokio::test] // L-07, L-08, L-10, L-17, L-18
-async fn the_first_interceptor_that_answers_ends_the_matter() {
-    check(
-        &[],
-        json!({ "content": "/a" }),
-        expect![[r#"
-            on_request_start c a b
-            intercept c a
-            on_request_end c a b
-            -> final"#]],
-    )
-    .await;
-}
-
-#[tokio::test] // L-17, L-18
-async fn a_failed_request_has_the_same_frame() {
-    check(
-        &[ScriptedReply::default().failing(Error::provider("down"))],
-        json!({ "content": "hi" }),
-        expect![[r#"
-            on_request_start c a b
-            intercept c a b
-            lifecycle request_prepare
-            context c a b
-            model
-            lifecycle request_error
-            on_turn_persisted c a b
-            on_request_end c a b
-            -> request_failed"#]],
-    )
-    .await;
-}
-
-#[tokio::test] // L-17, L-18
-async fn a_request_that_cannot_begin_ends_too() {
-    check(
-        &[],
-        json!({ "content": " " }),
-        expect![[r#"
-            on_request_start c a b
-            intercept c a b
-            on_request_end c a b
-            -> bad_argument"#]],
-    )
-    .await;
+#[tokio::test] // L-01, L-04, L-07, L-08, L-09, L-10, L-11, L-16, L-17, L-18, L-23
+async fn each_request_has_its_hooks_by_every_route() {
+    for row in table() {
+        for (entry, stream) in ENTRIES.iter().flat_map(|it| [(it, false), (it, true)]) {
+            let log = Log::new();
+            let mut site = Site::open(&row.scene(&log)).await;
+            site.session("s").await;
+            log.take();
+            let response = send(&site, entry.path, row.says, stream).await;
+            let told = response.text().await.unwrap();
+            // Ending waits for what belongs to the request.
+            site.close().await;
+            row.check(entry.path, &log, (entry.end)(&told), entry.is_stored);
+        }
+    }
 }
 
 #[tokio::test] // L-10, L-19, L-20
@@ -147,7 +94,7 @@ async fn hooks_are_told_who_asks_and_how() {
     site.token("t");
     site.session("s").await;
     for stream in [false, true] {
-        let request = site.request(reqwest::Method::POST, "/sessions/s/requests");
+        let request = site.request(Method::POST, "/sessions/s/requests");
         let request = request.header("content-type", "application/json").header("x-colour", "red");
         let body = json!({ "content": "hi", "stream": stream, "request_id": format!("r{stream}") });
         let response = request.body(body.to_string()).send().await.unwrap();

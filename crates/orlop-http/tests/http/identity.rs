@@ -2,10 +2,13 @@
 
 use crate::common::*;
 use crate::site::*;
-use jsonwebtoken::{EncodingKey, Header, encode};
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
 use orlop_app::config::{AppConfig, RuntimeEnv, Vars};
 use orlop_http::{Right, Settings};
 use reqwest::Method;
+use ring::signature::{self, KeyPair};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -213,6 +216,122 @@ async fn signed_tokens_say_who_asks() {
     }
     site.token(&sign(&claims(json!({ "scope": "openid" })), &secret));
     assert_eq!(site.get("/sessions").await.0, 403);
+}
+
+/// A key of a signer, and how it is told to others.
+struct Signer {
+    key: EncodingKey,
+    algorithm: Algorithm,
+    /// The public key: the point of a curve.
+    public: Vec<u8>,
+}
+
+impl Signer {
+    fn es256() -> Self {
+        let kind = &signature::ECDSA_P256_SHA256_FIXED_SIGNING;
+        let random = ring::rand::SystemRandom::new();
+        let secret = signature::EcdsaKeyPair::generate_pkcs8(kind, &random).unwrap();
+        let pair = signature::EcdsaKeyPair::from_pkcs8(kind, secret.as_ref(), &random).unwrap();
+        let public = pair.public_key().as_ref().to_vec();
+        let key = EncodingKey::from_ec_der(secret.as_ref());
+        Self { key, algorithm: Algorithm::ES256, public }
+    }
+
+    fn ed25519() -> Self {
+        let random = ring::rand::SystemRandom::new();
+        let secret = signature::Ed25519KeyPair::generate_pkcs8(&random).unwrap();
+        let pair = signature::Ed25519KeyPair::from_pkcs8(secret.as_ref()).unwrap();
+        let public = pair.public_key().as_ref().to_vec();
+        let key = EncodingKey::from_ed_der(secret.as_ref());
+        Self { key, algorithm: Algorithm::EdDSA, public }
+    }
+
+    fn jwk(&self, id: &str) -> Value {
+        match self.algorithm {
+            Algorithm::ES256 => json!({
+                "kid": id, "use": "sig", "kty": "EC", "crv": "P-256",
+                "x": encoded(&self.public[1..33]), "y": encoded(&self.public[33..]),
+            }),
+            _ => json!({
+                "kid": id, "use": "sig", "kty": "OKP", "crv": "Ed25519", "x": encoded(&self.public),
+            }),
+        }
+    }
+
+    fn sign(&self, id: Option<&str>, claims: &Value) -> String {
+        let mut header = Header::new(self.algorithm);
+        header.kid = id.map(str::to_owned);
+        encode(&header, claims, &self.key).unwrap()
+    }
+}
+
+fn encoded(bytes: &[u8]) -> String {
+    URL_SAFE_NO_PAD.encode(bytes)
+}
+
+#[tokio::test]
+async fn tokens_are_checked_by_the_public_keys_of_their_signer() {
+    let folder = AssetFolder::new();
+    std::fs::create_dir_all(&folder.0).unwrap();
+    let file = folder.0.join("keys.json");
+    let (first, second, stranger) = (Signer::es256(), Signer::ed25519(), Signer::es256());
+    // A shared secret among public keys is no key of anybody.
+    let shared = json!({ "kid": "shared", "kty": "oct", "k": encoded(&[b'k'; 32]) });
+    let set = json!({ "keys": [first.jwk("first"), second.jwk("second"), shared] }).to_string();
+    std::fs::write(&file, &set).unwrap();
+    let settings =
+        settings_of(&format!("[server.jwt]\njwks = {file:?}\naudience = \"orlop\"\n")).unwrap();
+    let mut site = Site::with(&Scene::default(), settings).await;
+    let claims = |changes: Value| {
+        let mut claims = json!({
+            "tenant": "acme", "sub": "ana", "scope": "chat", "aud": "orlop", "exp": 4_000_000_000u64,
+        });
+        claims.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+        claims
+    };
+    let good = claims(json!({}));
+    for (what, token) in [
+        ("a key by its name", first.sign(Some("first"), &good)),
+        ("another kind of key", second.sign(Some("second"), &good)),
+        ("a key without a name", second.sign(None, &good)),
+    ] {
+        site.token(&token);
+        assert_eq!(site.get("/sessions").await.0, 200, "{what}");
+    }
+    let by_secret = |secret: &[u8], id: &str| {
+        let header = Header { kid: Some(id.to_owned()), ..Header::new(Algorithm::HS256) };
+        encode(&header, &good, &EncodingKey::from_secret(secret)).unwrap()
+    };
+    let body = encoded(good.to_string().as_bytes());
+    let unsigned = |header: Value| format!("{}.{body}.", encoded(header.to_string().as_bytes()));
+    let signed = first.sign(Some("first"), &good);
+    let (start, signature) = signed.rsplit_once('.').unwrap();
+    let (head, _) = start.split_once('.').unwrap();
+    let other = encoded(claims(json!({ "sub": "eve" })).to_string().as_bytes());
+    for (what, token) in [
+        ("a name that is not known", first.sign(Some("third"), &good)),
+        ("the name of another key", first.sign(Some("second"), &good)),
+        ("a key that is not known", stranger.sign(Some("first"), &good)),
+        ("a key that is not known, without a name", stranger.sign(None, &good)),
+        ("too old", first.sign(Some("first"), &claims(json!({ "exp": 1 })))),
+        ("too early", first.sign(Some("first"), &claims(json!({ "nbf": 3_900_000_000u64 })))),
+        ("without an end", first.sign(Some("first"), &claims(json!({ "exp": null })))),
+        ("another audience", first.sign(Some("first"), &claims(json!({ "aud": "evil" })))),
+        ("no audience", first.sign(Some("first"), &claims(json!({ "aud": null })))),
+        ("unsigned", unsigned(json!({ "alg": "none", "typ": "JWT", "kid": "first" }))),
+        ("signed by nothing", unsigned(json!({ "alg": "ES256", "kid": "first" }))),
+        ("the public key as a secret", by_secret(&first.public, "first")),
+        ("the public key in its file as a secret", by_secret(set.as_bytes(), "first")),
+        ("a secret among public keys", by_secret(&[b'k'; 32], "shared")),
+        ("other words under the same signature", format!("{head}.{other}.{signature}")),
+    ] {
+        site.token(&token);
+        assert_eq!(site.get("/sessions").await.0, 401, "{what}");
+    }
+    std::fs::write(&file, json!({ "keys": [shared] }).to_string()).unwrap();
+    let none = settings_of(&format!("[server.jwt]\njwks = {file:?}\n")).unwrap();
+    let refused = Site::refused(&Scene::default(), none).await;
+    assert!(refused.contains("it has no public keys"), "{refused}");
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod site;
 
 mod bad_input;
 mod context;
+mod costs;
 mod hosts;
 mod identity;
 mod info;

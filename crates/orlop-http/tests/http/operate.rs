@@ -48,7 +48,7 @@ async fn the_document_and_the_routes_agree() {
             }
         }
     }
-    assert_eq!(operations, 57);
+    assert_eq!(operations, 73);
     let all = ids.len();
     ids.sort();
     ids.dedup();

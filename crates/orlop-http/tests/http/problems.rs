@@ -7,6 +7,7 @@ use expect_test::expect;
 use orlop_core::{ActionDefinition, Error, ErrorClass};
 use orlop_http::Problem;
 use orlop_testkit::scripted::*;
+use reqwest::Method;
 use serde_json::json;
 
 #[test] // K-20
@@ -66,7 +67,7 @@ async fn a_problem_says_what_happened_in_one_shape() {
     let (status, problem) = site.post("/actions/f/go", json!({ "session_id": "s" })).await;
     assert_eq!((status, &problem["error_type"]), (409, &json!("bad_state")));
     assert_eq!(site.get("/sessions/nope").await.0, 404);
-    let response = site.request(reqwest::Method::GET, "/nowhere").send().await.unwrap();
+    let response = site.request(Method::GET, "/nowhere").send().await.unwrap();
     assert_eq!(response.headers()["content-type"], "application/problem+json");
     assert_eq!(response.status(), 404);
     assert_eq!(site.delete("/sessions").await.0, 405);
@@ -74,35 +75,62 @@ async fn a_problem_says_what_happened_in_one_shape() {
 
 #[tokio::test]
 async fn secrets_stay_at_home() {
+    orlop_testkit::logged();
     let config =
         format!("{CONFIG}\n[agents.keyed]\nextends = \"default\"\napi_key = \"sk-very-secret\"\n");
     let settings = orlop_http::Settings {
         tokens: vec![token("tok-very-secret", "acme", "ana", orlop_http::Right::Admin)],
         ..Default::default()
     };
-    let mut site = Site::with(&Scene::says(&["hello"]).config(&config), settings).await;
+    let scene = Scene::says(&["hello", "hello"]).config(&config);
+    let down = Error::provider("down").with_provider_body(Some(500), "no sk-very-secret here");
+    scene.provider.reply(ScriptedReply::default().failing(down.clone()));
+    scene.provider.reply(ScriptedReply::default().failing(down));
+    let mut site = Site::with(&scene, settings).await;
     site.token("tok-very-secret");
     site.post("/sessions", json!({ "session_id": "s", "agent_id": "keyed" })).await;
-    let body = json!({ "content": "hi", "stream": false, "request_id": "r" });
-    let mut all = site.post("/sessions/s/requests", body).await.1.to_string();
-    for path in [
-        "/agents",
-        "/agents/keyed/config-schema",
-        "/agents/keyed/ui-schema?session_id=s",
-        "/agents/keyed/plugins",
-        "/agents/keyed/tools",
-        "/sessions",
-        "/sessions/s",
-        "/sessions/s/export",
-        "/requests/r",
-        "/requests/r/trace",
-        "/requests/r/events",
-        "/actions?session_id=s",
-        "//metrics",
-        "//openapi.json",
-        "/agents/nobody/tools",
-    ] {
-        all += &site.get(path).await.1.to_string();
+    let mut all = Vec::new();
+    let failing = ["r2", "r3"];
+    for request in ["r", "r1", "r2", "r3"] {
+        let (session, responses) = ("/sessions/s/requests", "//v1/responses");
+        let is_v1 = matches!(request, "r1" | "r3");
+        let path = if is_v1 { responses } else { session };
+        let body = match is_v1 {
+            true => json!({ "model": "keyed", "input": "hi" }),
+            false => json!({ "content": "hi", "stream": false }),
+        };
+        let sent = site.request(Method::POST, path).header("content-type", "application/json");
+        let sent =
+            sent.header("x-request-id", request).body(body.to_string()).send().await.unwrap();
+        let (status, said) = answer(sent).await;
+        assert_eq!(status, if failing.contains(&request) { 502 } else { 200 }, "{said}");
+        all.push(said.to_string());
     }
-    assert!(all.len() > 1_000 && !all.contains("very-secret"));
+    // Everything that can be read, by every name that means something.
+    let (_, document) = site.get("//openapi.json").await;
+    let paths = document["paths"].as_object().unwrap();
+    let mut asked = 0;
+    for (path, _) in
+        paths.iter().filter(|(path, it)| it.get("get").is_some() && !path.ends_with("/v1/events"))
+    {
+        for (id, request) in [("s", "r"), ("resp_r1", "r2"), ("conv_s", "r3"), ("keyed", "r1")] {
+            let path = path.replace("{agent}", "keyed").replace("{request}", request);
+            let path = path.replace("{id}", id).replace("{item}", "item_s_0");
+            for query in ["", "?session_id=s", "?index=0", "?query=hello", "?stream=true"] {
+                let (_, said) = site.get(&format!("/{path}{query}")).await;
+                all.push(said.to_string());
+                asked += 1;
+            }
+        }
+    }
+    site.token("wrong-very-secret");
+    all.push(site.get("/sessions").await.1.to_string());
+    assert!(asked > 400 && all.concat().len() > 100_000);
+    for said in &all {
+        assert!(!said.contains("very-secret"), "{said}");
+    }
+    let log = orlop_testkit::logged();
+    assert!(log.contains("answered") && log.contains("request_id"), "{log}");
+    let told = log.lines().find(|line| line.contains("very-secret"));
+    assert_eq!(told, None);
 }

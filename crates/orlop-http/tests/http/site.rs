@@ -34,6 +34,12 @@ impl Site {
         Self::with(scene, Settings::default()).await
     }
 
+    /// Why a server with these settings does not begin.
+    pub(crate) async fn refused(scene: &Scene, settings: Settings) -> String {
+        let host = Host::start(scene.start().await, None).await.unwrap();
+        Server::new(host, settings).err().unwrap().to_string()
+    }
+
     pub(crate) async fn with(scene: &Scene, settings: Settings) -> Self {
         let folder = AssetFolder::new();
         let env = RuntimeEnv::from_vars(Vars::new());

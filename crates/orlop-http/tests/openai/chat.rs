@@ -139,7 +139,7 @@ async fn what_cannot_be_done_is_refused() {
         400 invalid_request_error null functions are tools now; send tools and tool_choice
         400 invalid_request_error null agents answer in text; leave audio out
         400 invalid_request_error null there are no messages; send at least one
-        400 invalid_request_error null the body is not what this route takes: invalid type: string \hi\, expected a sequence at line 1 column 33
+        400 invalid_request_error null the body does not fit: invalid type: string \hi\, expected a sequence at line 1 column 33; correct it
         400 invalid_request_error null each tool needs a name
         400 invalid_request_error null a format of type \json_schema\ needs a schema"#]]
     .assert_eq(&lines.join("\n"));

@@ -4,6 +4,7 @@
 
 mod chat;
 mod conversations;
-mod hosts;
+mod open_responses;
+mod refusals;
 mod responses;
 mod scene;

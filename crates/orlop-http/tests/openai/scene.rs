@@ -4,7 +4,7 @@ use futures::StreamExt;
 use orlop_app::config::{AppConfig, RuntimeEnv, Vars};
 use orlop_app::{Application, Host, Plugins};
 use orlop_core::hooks::{ToolInput, ToolSchemasInput};
-use orlop_core::{Answer, Context, HostPlugin, Manifest, Map, Plugin, Tool, ToolReport, Value};
+use orlop_core::{Answer, Context, Manifest, Map, Plugin, Tool, ToolReport, Value};
 use orlop_http::{Server, Settings, serve};
 use orlop_store::SqliteStore;
 use orlop_testkit::scripted::{ScriptedProvider, ScriptedReply};
@@ -50,11 +50,6 @@ impl Scene {
 
     pub fn tool(mut self, tool: impl Tool + 'static) -> Self {
         self.plugins = self.plugins.tool(Arc::new(tool));
-        self
-    }
-
-    pub fn host(mut self, plugin: impl HostPlugin + 'static) -> Self {
-        self.plugins = self.plugins.host(Arc::new(plugin));
         self
     }
 
@@ -132,12 +127,23 @@ impl Client {
     /// The message of an error, after its status.
     pub async fn refused(&self, method: &str, path: &str, body: Value) -> String {
         let (status, answer) = self.ask(method, path, body).await;
-        let error = &answer["error"];
-        for field in ["message", "type", "param", "code"] {
-            assert!(error.get(field).is_some(), "{answer}");
-        }
-        format!("{status} {} {} {}", error["type"], error["code"], error["message"])
-            .replace('"', "")
+        shown_error(status, &answer)
+    }
+
+    /// The same for a request that is made in another way.
+    pub async fn refused_request(&self, request: reqwest::RequestBuilder) -> String {
+        let response = request.send().await.unwrap();
+        assert_eq!(response.headers()["content-type"], JSON);
+        assert!(response.headers().contains_key("x-request-id"));
+        assert_eq!(response.headers()["x-content-type-options"], "nosniff");
+        let status = response.status().as_u16();
+        let text = response.text().await.unwrap();
+        shown_error(status, &serde_json::from_str(&text).unwrap())
+    }
+
+    /// Where it is, with `/v1`.
+    pub fn base(&self) -> &str {
+        &self.base
     }
 
     pub async fn stream(&self, path: &str, body: Value) -> Events {
@@ -152,6 +158,14 @@ impl Client {
         assert_eq!(response.status().as_u16(), 200);
         Events { bytes: response.bytes_stream().boxed(), read: Vec::new() }
     }
+}
+
+fn shown_error(status: u16, answer: &Value) -> String {
+    let error = &answer["error"];
+    for field in ["message", "type", "param", "code"] {
+        assert!(error.get(field).is_some(), "{answer}");
+    }
+    format!("{status} {} {} {}", error["type"], error["code"], error["message"]).replace('"', "")
 }
 
 /// Server-sent events, as they come.

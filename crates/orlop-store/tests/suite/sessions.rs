@@ -2,7 +2,7 @@
 
 use crate::place::{Place, on_every_store};
 use crate::steps::*;
-use orlop_app::store::{Archived, Commit, Head, ListQuery, NativeWrite, SessionWrite};
+use orlop_app::store::{Archived, Commit, Head, ListQuery, NativeWrite, Outline, SessionWrite};
 use orlop_core::ErrorClass::{BadArgument, Conflict, NotFound, OutOfRange};
 use orlop_core::Message;
 use serde_json::json;
@@ -11,6 +11,7 @@ async fn an_unknown_session_is_nothing(place: &Place) {
     let store = place.open();
     assert_eq!(store.load(&ana(), "s").await.unwrap(), None);
     assert_eq!(store.head(&ana(), "s").await.unwrap(), None);
+    assert_eq!(store.outline(&ana(), "s").await.unwrap(), None);
     assert_eq!(store.messages(&ana(), "s", 0..9).await.unwrap(), None);
     assert_eq!(store.changes(&ana(), "s").await.unwrap(), []);
     assert_eq!(store.plugin_state(&ana(), "s", "p").await.unwrap(), None);
@@ -56,7 +57,9 @@ async fn a_session_comes_back_as_it_was_saved(place: &Place) {
         archived: false,
     };
     assert_eq!(stored.head, head);
-    assert_eq!(again.head(&ana(), "s").await.unwrap(), Some(head));
+    assert_eq!(again.head(&ana(), "s").await.unwrap(), Some(head.clone()));
+    let outline = Outline { head, metadata: stored.session.metadata.clone() };
+    assert_eq!(again.outline(&ana(), "s").await.unwrap(), Some(outline));
     let session = stored.session;
     assert_eq!(session.session_id, "s");
     assert_eq!(session.messages, [Message::user("one"), Message::user("two"), odd]);

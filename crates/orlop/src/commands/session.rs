@@ -280,7 +280,7 @@ async fn undo(
 async fn mark(
     app: &Application,
     ids: &[String],
-    change: impl AsyncFn(&str) -> orlop_core::Result<orlop_core::Session>,
+    change: impl AsyncFn(&str) -> orlop_core::Result<()>,
 ) -> Result<ExitCode, Failure> {
     for id in ids {
         head(app, id).await?;

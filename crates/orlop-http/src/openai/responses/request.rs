@@ -5,15 +5,19 @@ use super::resource::Resource;
 use crate::openai::error::{Answer, Failure};
 use crate::openai::options::{caller_tools, output_schema, overrides, tool_choice};
 use orlop_core::{Map, Value};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// What a client asks for. Fields that are not named here are settings, or mean nothing here.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct CreateResponse {
+    /// The agent; that of the conversation if none is named.
     #[serde(default)]
     model: Option<String>,
+    /// A text, or a list of items.
     #[serde(default)]
     input: Option<Value>,
+    /// Tools that the client runs itself.
     #[serde(default)]
     tools: Option<Vec<Map>>,
     #[serde(flatten)]

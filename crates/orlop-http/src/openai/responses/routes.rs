@@ -6,38 +6,38 @@ use super::request::CreateResponse;
 use super::resource::{Ended, id_of, output_of};
 use super::stored::{self, Stored};
 use super::stream::Stream;
+use crate::extract::{Path, Query};
 use crate::openai::conversations::Page;
-use crate::openai::error::{Answer, Failure};
+use crate::openai::error::Answer;
+use crate::openai::shape::{Deleted, ItemList, Response, Shown};
 use crate::openai::turns::{Abandoned, Caller, Json, Reader, event_stream, finish, seconds_now};
-use crate::server::Server;
-use axum::Router;
-use axum::extract::{Path, Query};
-use axum::response::IntoResponse;
-use axum::routing::{get, post};
+use crate::route::Routes;
 use futures::stream::StreamExt;
 use orlop_app::Application;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-pub(crate) fn routes() -> Router<Server> {
-    Router::new()
-        .route("/v1/responses", post(create))
-        .route("/v1/responses/{id}", get(retrieve).delete(delete))
-        .route("/v1/responses/{id}/cancel", post(cancel))
-        .route("/v1/responses/{id}/input_items", get(input_items))
+pub(crate) fn routes(routes: Routes) -> Routes {
+    routes
+        .post("/responses", "One request; the server keeps the conversation.", create)
+        .get("/responses/{id}", "A stored response, or its events.", retrieve)
+        .delete("/responses/{id}", "Makes a response unknown.", delete)
+        .post("/responses/{id}/cancel", "Ends a response.", cancel)
+        .get("/responses/{id}/input_items", "What was sent.", input_items)
 }
 
-async fn create(caller: Caller, Json(body): Json<CreateResponse>) -> Answer {
+async fn create(caller: Caller, Json(body): Json<CreateResponse>) -> Answer<Shown<Response>> {
     let mut wanted = body.checked()?;
     let Begun { events, response, hold } = begin(&caller, &mut wanted).await?;
     let request = caller.request();
     let abandoned = Abandoned::unless_stored(&caller.app(), request, wanted.store);
     if wanted.stream {
         let stream = Stream::new(request, response, hold);
-        return event_stream(&caller, events, stream, abandoned);
+        return event_stream(&caller, events, stream, abandoned).map(Shown::of);
     }
     if wanted.background {
-        return Ok(axum::Json(response.running()).into_response());
+        return Ok(Shown::json(response.running()));
     }
     let done = finish(events).await;
     abandoned.forget();
@@ -45,11 +45,11 @@ async fn create(caller: Caller, Json(body): Json<CreateResponse>) -> Answer {
     let (messages, calls) = (&*done.messages, &*done.calls);
     let ended = Ended { at: seconds_now(), messages, calls, usage: done.usage.as_ref() };
     let output = output_of(request, &ended.items());
-    Ok(axum::Json(response.completed(&ended, output)).into_response())
+    Ok(Shown::json(response.completed(&ended, output)))
 }
 
 /// How a stored response is wanted.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 struct How {
     #[serde(default)]
     stream: Option<bool>,
@@ -60,13 +60,12 @@ struct How {
 async fn retrieve(
     Reader(caller): Reader,
     Path(id): Path<String>,
-    how: Result<Query<How>, axum::extract::rejection::QueryRejection>,
-) -> Answer {
-    let Query(how) = how.map_err(|error| Failure::bad("starting_after", error.body_text()))?;
+    Query(how): Query<How>,
+) -> Answer<Shown<Response>> {
     let app = caller.app();
     let stored = stored::find(&app, &id, None).await?;
     if how.stream != Some(true) {
-        return Ok(axum::Json(stored.json()).into_response());
+        return Ok(Shown::json(stored.json()));
     }
     let known = stored.messages(&app).await?;
     let events = app.request_events_closely(&stored.request, 0).await?;
@@ -75,17 +74,17 @@ async fn retrieve(
         .knowing(known)
         .after(how.starting_after);
     let abandoned = Abandoned::unless_stored(&app, &stored.request, true);
-    event_stream(&caller, events, stream, abandoned)
+    event_stream(&caller, events, stream, abandoned).map(Shown::of)
 }
 
-async fn cancel(caller: Caller, Path(id): Path<String>) -> Answer {
+async fn cancel(caller: Caller, Path(id): Path<String>) -> Answer<Shown<Response>> {
     let app = &caller.app();
     let stored = stored::find(app, &id, None).await?;
     if stored.record.settled {
-        return Ok(axum::Json(stored.json()).into_response());
+        return Ok(Shown::json(stored.json()));
     }
     stop(app, &stored).await?;
-    Ok(axum::Json(stored::find(app, &id, None).await?.json()).into_response())
+    Ok(Shown::json(stored::find(app, &id, None).await?.json()))
 }
 
 /// Cancels a response and waits until it is over.
@@ -96,7 +95,7 @@ async fn stop(app: &Application, stored: &Stored) -> Answer<()> {
     Ok(())
 }
 
-async fn delete(caller: Caller, Path(id): Path<String>) -> Answer {
+async fn delete(caller: Caller, Path(id): Path<String>) -> Answer<Shown<Deleted>> {
     let app = &caller.app();
     let stored = stored::find(app, &id, None).await?;
     if !stored.record.settled {
@@ -104,17 +103,16 @@ async fn delete(caller: Caller, Path(id): Path<String>) -> Answer {
     }
     stored::delete(app, &stored).await?;
     let id = id_of(&stored.request);
-    Ok(axum::Json(json!({ "id": id, "object": "response", "deleted": true })).into_response())
+    Ok(Shown::json(json!({ "id": id, "object": "response", "deleted": true })))
 }
 
 async fn input_items(
     Reader(caller): Reader,
     Path(id): Path<String>,
-    page: Result<Query<Page>, axum::extract::rejection::QueryRejection>,
-) -> Answer {
-    let Query(page) = page.map_err(|error| Failure::bad("limit", error.body_text()))?;
+    Query(page): Query<Page>,
+) -> Answer<Shown<ItemList>> {
     let app = caller.app();
     let stored = stored::find(&app, &id, None).await?;
     let items = listed(&stored.request, 0, &stored.input(&app).await?);
-    Ok(axum::Json(page.of(items, false)?).into_response())
+    Ok(Shown::json(page.of(items, false)?))
 }
