@@ -1,11 +1,11 @@
 //! A server of the program that cargo built, for as long as it is needed.
 
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::{env, fs, thread};
+use std::{fs, thread};
 
-use crate::{process, workspace::Workspace};
+use crate::workspace::Workspace;
 
 /// A server that ends with this value.
 pub(crate) struct Served {
@@ -21,12 +21,12 @@ impl Served {
         config: &Path,
         folder: &Path,
     ) -> Result<Self, String> {
-        process::run(&mut workspace.cargo(["build", "--locked", "--package", "orlop"]))?;
+        let program = workspace.built_program()?;
         let (data, log) = (folder.join("data"), folder.join("server.log"));
         if data.exists() {
             fs::remove_dir_all(&data).map_err(|error| error.to_string())?;
         }
-        let mut command = Command::new(binary(workspace));
+        let mut command = Command::new(program);
         command.arg("--config").arg(config);
         command.args(["serve", "--listen", "127.0.0.1:0"]).env("ORLOP_HOME", &data);
         let mut child = command
@@ -61,10 +61,4 @@ impl Drop for Served {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-/// The program that cargo built.
-fn binary(workspace: &Workspace) -> PathBuf {
-    let target = env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
-    target.unwrap_or_else(|| workspace.root().join("target")).join("debug/orlop")
 }

@@ -59,9 +59,9 @@ pub(crate) fn test_in_browser(
     browser: &Path,
     look: impl FnMut(&str),
 ) -> Result<(), String> {
-    process::run(&mut workspace.cargo(["build", "--locked", "--package", "orlop"]))?;
+    let program = workspace.built_program()?;
     let mut tests = npm(workspace, ["run", "e2e"]);
-    tests.env(CHROMIUM, browser).env("ORLOP_BIN", workspace.program("debug"));
+    tests.env(CHROMIUM, browser).env("ORLOP_BIN", program);
     // What is tested is what the program serves.
     process::stream(tests.env_remove("ORLOP_PAGE"), look)
 }

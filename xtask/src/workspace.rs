@@ -1,5 +1,6 @@
 //! The workspace the tasks work on: where it stands, and how to call its cargo.
 
+use crate::process;
 use std::{
     env, fs,
     path::{Path, PathBuf},
@@ -45,6 +46,14 @@ impl Workspace {
     pub(crate) fn program(&self, profile: &str) -> PathBuf {
         let target = env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
         target.unwrap_or_else(|| self.root.join("target")).join(profile).join("orlop")
+    }
+
+    /// Builds the program for tests, as the tests themselves have it built: any other call of cargo
+    /// would choose other features of dependencies and compile most of them again.
+    pub(crate) fn built_program(&self) -> Result<PathBuf, String> {
+        let arguments = ["test", "--workspace", "--locked", "--no-run", "--test", "cli_run"];
+        process::run(&mut self.cargo(arguments))?;
+        Ok(self.program("debug"))
     }
 
     /// A folder `target/<name>`, made if it is not there.
