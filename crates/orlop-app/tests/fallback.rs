@@ -225,8 +225,8 @@ async fn the_choice_holds_for_the_steps_of_the_turn() {
     expect![[r#"
         {"step":0,"provider":"scripted","model":"m"} "error"
         {"step":0,"provider":"scripted","model":"n"} "error"
-        {"step":0,"provider":"second","model":"o"} "ok"
-        {"step":1,"provider":"second","model":"o"} "ok""#]]
+        {"step":0,"provider":"second","model":"o","usage":{}} "ok"
+        {"step":1,"provider":"second","model":"o","usage":{}} "ok""#]]
     .assert_eq(&calls.join("\n"));
     // The next turn begins with the agent's own model.
     two.first.reply(ScriptedReply::text(&["me again"]));
