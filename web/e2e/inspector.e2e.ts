@@ -69,3 +69,15 @@ test("the parts of the agent are listed, and each tool with what it takes", asyn
   await panel().locator("pre", { hasText: "old_string" }).waitFor();
   await tab.quiet();
 });
+
+test("all plugins are listed, with their state, what they may do and how long they took", async () => {
+  await show("Plugins");
+  const entry = (name: string) => panel().locator(".plugins > li", { has: tab.page.locator("strong", { hasText: new RegExp(`^${name}$`) }) });
+  await entry("files").getByRole("img", { name: "running" }).waitFor();
+  await entry("probe").locator("summary").click();
+  await entry("probe").getByText(/from a package/).waitFor();
+  await tab.accessible();
+  const plugins = JSON.parse(await exported("Export")) as { name: string; state: string }[];
+  expect(plugins.find((plugin) => plugin.name === "files")).toMatchObject({ state: "running" });
+  await tab.quiet();
+});

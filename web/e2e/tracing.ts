@@ -9,11 +9,13 @@ interface TraceEvent {
   tid: number;
   ts: number;
   dur?: number;
+  /** Of it, the time on a processor. */
+  tdur?: number;
   args?: { name?: string };
 }
 
 export interface Worked {
-  /** How much of the time the main thread was at work, from 0 to 1. */
+  /** How much of the time the main thread was at work, from 0 to 1; waiting for a processor does not count. */
   share: number;
   seconds: number;
   /** The longest task, in milliseconds: nothing else happens meanwhile. */
@@ -35,15 +37,16 @@ export async function mainThread(browser: Browser, page: Page, work: () => Promi
   const { traceEvents } = JSON.parse(recorded.toString()) as { traceEvents: TraceEvent[] };
   const key = ({ pid, tid }: TraceEvent) => `${pid}/${tid}`;
   const mains = new Set(traceEvents.filter((event) => event.name === "thread_name" && event.args?.name === "CrRendererMain").map(key));
-  const tasks = new Map<string, number[]>();
+  const tasks = new Map<string, TraceEvent[]>();
   for (const event of traceEvents) {
     if (event.name !== "RunTask" || event.ph !== "X" || !mains.has(key(event))) continue;
     const held = tasks.get(key(event));
-    if (held) held.push(event.dur ?? 0);
-    else tasks.set(key(event), [event.dur ?? 0]);
+    if (held) held.push(event);
+    else tasks.set(key(event), [event]);
   }
-  const sum = (lengths: number[]) => lengths.reduce((total, length) => total + length, 0);
+  const worked = (event: TraceEvent) => event.tdur ?? event.dur ?? 0;
+  const sum = (events: TraceEvent[]) => events.reduce((total, event) => total + worked(event), 0);
   const busiest = [...tasks.values()].sort((a, b) => sum(b) - sum(a))[0];
   if (!busiest) throw new Error("the trace tells of no task");
-  return { share: sum(busiest) / 1e6 / seconds, seconds, longest: Math.max(...busiest) / 1e3 };
+  return { share: sum(busiest) / 1e6 / seconds, seconds, longest: Math.max(...busiest.map(worked)) / 1e3 };
 }

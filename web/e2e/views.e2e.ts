@@ -73,6 +73,7 @@ const VIEWS: View[] = [
   inspectorTab("Request", "By plugin"),
   inspectorTab("Usage", "Tokens per day"),
   inspectorTab("Agent", "Tools the model may call"),
+  inspectorTab("Plugins", "probe"),
   {
     name: "palette",
     show: async (tab) => {

@@ -137,6 +137,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/info": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What to know before anything else. */
+        get: operations["info_info"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/plugins": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The plugins there are, and how they are doing. */
+        get: operations["info_plugins"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/agents": {
         parameters: {
             query?: never;
@@ -498,6 +532,75 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/sessions/{id}/shares": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The links to a session. */
+        get: operations["shares_list"];
+        put?: never;
+        /** Makes a link to read a session by. */
+        post: operations["shares_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sessions/{id}/shares/{share}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Takes a link back. */
+        delete: operations["shares_revoke"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/shared/{link}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What a link shows of a session. */
+        get: operations["shares_read"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/shared/{link}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What happens in it. */
+        get: operations["shares_follow"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/search": {
         parameters: {
             query?: never;
@@ -764,8 +867,107 @@ export interface components {
             /** @description `ok`, `ready`, or what is missing. */
             status: string;
         };
+        /** @description What a client has to know. */
+        Info: {
+            /** @description The version of the server. */
+            version: string;
+            /** @description Who asks. */
+            user: components["schemas"]["WhoAsks"];
+            /** @description Whether links to read sessions by can be made. */
+            share_links: boolean;
+            /** @description What files may be attached. */
+            attachments: components["schemas"]["AttachmentLimits"];
+            /**
+             * Format: uint
+             * @description The largest body of a request that is no file, in bytes.
+             */
+            max_body_bytes: number;
+        };
+        /** @description Who asks, and what they may do. */
+        WhoAsks: {
+            /** @description The tenant. */
+            tenant: string;
+            /** @description The user. */
+            user: string;
+            /** @description `read`, `chat` or `admin`; each includes those before it. */
+            right?: string | null;
+        };
+        /** @description What files may be attached. How many is not limited. */
+        AttachmentLimits: {
+            /**
+             * Format: uint64
+             * @description The largest file, in bytes.
+             */
+            max_bytes: number;
+            /** @description The media types that are taken, such as `image/*`; all if there is none. */
+            types?: string[] | null;
+        };
         /** @description A list of anything. */
         List: {
+            /** @description What there is. */
+            items: components["schemas"]["PluginView"][];
+        };
+        /** @description A plugin. */
+        PluginView: {
+            /** @description Its name. */
+            name: string;
+            /** @description What it is: `provider`, `extension`, `feature`, `tool`, `application`, `host`. */
+            kinds: string[];
+            /** @description Its version. */
+            version?: string | null;
+            /** @description Where it comes from: `built_in`, `package` or `mcp_server`. */
+            source: string;
+            /** @description The package it came in, if it came in one. */
+            package?: string | null;
+            /** @description `not_started`, `running`, `failed` or `disabled`. */
+            state: string;
+            /** @description What it was granted, in words. */
+            grants: string[];
+            /** @description What only administrators are told; for everybody else there is none. */
+            details?: components["schemas"]["PluginDetails"] | null;
+        };
+        /** @description What administrators are told of a plugin. Numbers are of this process, over all users. */
+        PluginDetails: {
+            /** @description Where its package is. */
+            place?: string | null;
+            /** @description Why it cannot be used. */
+            problem?: string | null;
+            /** @description Its last failures, the newest first. */
+            errors: components["schemas"]["PluginError"][];
+            /** @description What its hooks did. */
+            hooks: components["schemas"]["HookNumbers"][];
+        };
+        /** @description A failure of a plugin. */
+        PluginError: {
+            /** @description The hook. */
+            hook: string;
+            /** @description When, RFC 3339. */
+            at: string;
+            /** @description What went wrong. */
+            message: string;
+        };
+        /** @description What a hook of a plugin did since the server began. */
+        HookNumbers: {
+            /** @description The hook. */
+            hook: string;
+            /**
+             * Format: uint64
+             * @description How often it ran in requests.
+             */
+            calls: number;
+            /**
+             * Format: uint64
+             * @description How often it failed, also outside of requests.
+             */
+            errors: number;
+            /**
+             * Format: double
+             * @description How long it ran in all, in seconds.
+             */
+            seconds: number;
+        };
+        /** @description A list of anything. */
+        List2: {
             /** @description What there is. */
             items: components["schemas"]["AgentView"][];
         };
@@ -785,7 +987,7 @@ export interface components {
             usable: boolean;
         };
         /** @description A list of anything. */
-        List2: {
+        List3: {
             /** @description What there is. */
             items: components["schemas"]["ToolDescriptor"][];
         };
@@ -799,7 +1001,7 @@ export interface components {
             plugin: string;
         };
         /** @description A list of anything. */
-        List3: {
+        List4: {
             /** @description What there is. */
             items: {
                 [key: string]: unknown;
@@ -817,7 +1019,7 @@ export interface components {
             tools: string[];
         };
         /** @description A list of anything. */
-        List4: {
+        List5: {
             /** @description What there is. */
             items: components["schemas"]["TemplateView"][];
         };
@@ -1087,7 +1289,7 @@ export interface components {
             content: unknown;
         };
         /** @description A list of anything. */
-        List5: {
+        List6: {
             /** @description What there is. */
             items: components["schemas"]["Change"][];
         };
@@ -1104,21 +1306,33 @@ export interface components {
             /** @description Whether it has been undone. */
             undone: boolean;
         };
-        /** @description A list of anything. */
-        List6: {
-            /** @description What there is. */
-            items: components["schemas"]["Found"][];
-        };
-        /** @description A session in which words were found. */
-        Found: {
-            /** @description The session. */
-            session_id: string;
-            /** @description Its agent. */
-            agent_id?: string | null;
-            /** @description Its title. */
-            title?: string | null;
-            /** @description When it was first stored, RFC 3339. */
+        /** @description A link that was just made. It is told once. */
+        MadeShare: {
+            /** @description What it is called when it is taken back. */
+            id: string;
+            /** @description When it was made, RFC 3339. */
             created_at: string;
+            /** @description What whoever has it may read the session by: a secret. */
+            link: string;
+            /** @description Where to read it. */
+            url: string;
+        };
+        /** @description A list of anything. */
+        List7: {
+            /** @description What there is. */
+            items: components["schemas"]["ShareView"][];
+        };
+        /** @description A link to a session, without what makes it work. */
+        ShareView: {
+            /** @description What it is called when it is taken back. */
+            id: string;
+            /** @description When it was made, RFC 3339. */
+            created_at: string;
+        };
+        /** @description What a link shows of a session. */
+        SharedView: {
+            /** @description The title of the session. */
+            title?: string | null;
             /** @description When it last changed, RFC 3339. */
             updated_at: string;
             /**
@@ -1128,73 +1342,41 @@ export interface components {
             revision: number;
             /**
              * Format: uint
-             * @description How many messages it has.
+             * @description How many messages it has, with those that are not shown.
              */
             message_count: number;
-            /** @description Whether its user wants it at the top. */
-            pinned: boolean;
-            /** @description Whether its user put it away. */
-            archived: boolean;
             /**
              * Format: uint
-             * @description The position of the message.
+             * @description The position of the first message of this page; with `before` set to it comes the page
+             *     before. 0: there is none.
              */
-            message_index: number;
-            /** @description Text around the words. */
-            snippet: string;
-        } & {
-            [key: string]: unknown;
+            first_index: number;
+            /** @description The messages of people, models and tools. */
+            messages: components["schemas"]["SharedMessage"][];
         };
-        /** @description One turn. */
-        NewRequest: {
+        /** @description A message as others see it. */
+        SharedMessage: {
             /**
-             * @description What the user says: text, or any JSON value.
-             * @default null
+             * Format: uint
+             * @description Its position in the session.
              */
+            index: number;
+            /** @description `user`, `assistant` or `tool`. */
+            role: string;
+            /** @description The content, usually a text. */
             content: unknown;
             /**
-             * @description Further parts of the message.
-             * @default []
+             * @description Of the metadata: `tool_calls`, `tool_call_id`, `tool_name`, `tool_error`, `duration_ms`,
+             *     `interrupted`, and the names of `attachments`.
              */
-            multipart_content: {
+            metadata: {
+                [key: string]: unknown;
+            };
+            /** @description Pictures and texts that came with it. */
+            multipartContent: {
                 [key: string]: unknown;
             }[];
-            /**
-             * @description Ids of assets that go with it.
-             * @default []
-             */
-            attachments: string[];
-            /**
-             * @description Settings of this request.
-             * @default {}
-             */
-            overrides: {
-                [key: string]: unknown;
-            };
-            /**
-             * @description Data for hooks. Keys that belong to others are ignored.
-             * @default {}
-             */
-            context: {
-                [key: string]: unknown;
-            };
-            /** @description The id of the request: the same id is the same request and runs once. */
-            request_id?: string | null;
-            /**
-             * @description Whether to answer with events as they happen, or with the whole at the end.
-             * @default true
-             */
-            stream: boolean;
-            /**
-             * @description Whether to wait while the session is busy; else that is a conflict.
-             * @default false
-             */
-            queue: boolean;
-            /** @description What becomes of tool calls that a person should decide on. */
-            approval?: components["schemas"]["ApprovalPolicy"];
         };
-        /** @description What becomes of tool calls that a person should decide on. */
-        ApprovalPolicy: "wait" | "allow" | "deny";
         /** @description One thing that happened. In JSON all fields stand side by side. */
         Event: {
             /**
@@ -1446,6 +1628,97 @@ export interface components {
         };
         /** @description How the payload of a call is to be read. */
         PayloadKind: "json" | "text";
+        /** @description A list of anything. */
+        List8: {
+            /** @description What there is. */
+            items: components["schemas"]["Found"][];
+        };
+        /** @description A session in which words were found. */
+        Found: {
+            /** @description The session. */
+            session_id: string;
+            /** @description Its agent. */
+            agent_id?: string | null;
+            /** @description Its title. */
+            title?: string | null;
+            /** @description When it was first stored, RFC 3339. */
+            created_at: string;
+            /** @description When it last changed, RFC 3339. */
+            updated_at: string;
+            /**
+             * Format: uint64
+             * @description Grows with every change.
+             */
+            revision: number;
+            /**
+             * Format: uint
+             * @description How many messages it has.
+             */
+            message_count: number;
+            /** @description Whether its user wants it at the top. */
+            pinned: boolean;
+            /** @description Whether its user put it away. */
+            archived: boolean;
+            /**
+             * Format: uint
+             * @description The position of the message.
+             */
+            message_index: number;
+            /** @description Text around the words. */
+            snippet: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description One turn. */
+        NewRequest: {
+            /**
+             * @description What the user says: text, or any JSON value.
+             * @default null
+             */
+            content: unknown;
+            /**
+             * @description Further parts of the message.
+             * @default []
+             */
+            multipart_content: {
+                [key: string]: unknown;
+            }[];
+            /**
+             * @description Ids of assets that go with it.
+             * @default []
+             */
+            attachments: string[];
+            /**
+             * @description Settings of this request.
+             * @default {}
+             */
+            overrides: {
+                [key: string]: unknown;
+            };
+            /**
+             * @description Data for hooks. Keys that belong to others are ignored.
+             * @default {}
+             */
+            context: {
+                [key: string]: unknown;
+            };
+            /** @description The id of the request: the same id is the same request and runs once. */
+            request_id?: string | null;
+            /**
+             * @description Whether to answer with events as they happen, or with the whole at the end.
+             * @default true
+             */
+            stream: boolean;
+            /**
+             * @description Whether to wait while the session is busy; else that is a conflict.
+             * @default false
+             */
+            queue: boolean;
+            /** @description What becomes of tool calls that a person should decide on. */
+            approval?: components["schemas"]["ApprovalPolicy"];
+        };
+        /** @description What becomes of tool calls that a person should decide on. */
+        ApprovalPolicy: "wait" | "allow" | "deny";
         /** @description A turn that is done. */
         TurnResult: {
             /** @description The request. */
@@ -1462,7 +1735,7 @@ export interface components {
             } | null;
         };
         /** @description A list of anything. */
-        List7: {
+        List9: {
             /** @description What there is. */
             items: components["schemas"]["RequestView"][];
         };
@@ -1477,6 +1750,11 @@ export interface components {
             /** @description The agent that answers. */
             agent_id?: string | null;
             /**
+             * Format: uint
+             * @description The position of the user's message when the request last got further.
+             */
+            message_index?: number | null;
+            /**
              * Format: uint32
              * @description How many model calls have been answered.
              */
@@ -1485,7 +1763,12 @@ export interface components {
             created_at?: string | null;
             /** @description When it last got further, RFC 3339. */
             updated_at?: string | null;
-            /** @description Token counts so far. */
+            /**
+             * Format: uint64
+             * @description How long it took, in milliseconds, if it is over.
+             */
+            duration_ms?: number | null;
+            /** @description Token counts so far, and `cost` in dollars where the price is known. */
             usage: {
                 [key: string]: unknown;
             };
@@ -1515,7 +1798,7 @@ export interface components {
         /** @description Whether a tool call may run. */
         Allowed: "allow" | "deny";
         /** @description A list of anything. */
-        List8: {
+        List10: {
             /** @description What there is. */
             items: components["schemas"]["ActionDefinition"][];
         };
@@ -1935,7 +2218,40 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
-    agents_list: {
+    info_info: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Info"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    info_plugins: {
         parameters: {
             query?: never;
             header?: never;
@@ -1951,6 +2267,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["List"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    agents_list: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["List2"];
                 };
             };
             400: components["responses"]["Problem"];
@@ -1985,7 +2334,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["List2"];
+                    "application/json": components["schemas"]["List3"];
                 };
             };
             400: components["responses"]["Problem"];
@@ -2020,7 +2369,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["List3"];
+                    "application/json": components["schemas"]["List4"];
                 };
             };
             400: components["responses"]["Problem"];
@@ -2090,7 +2439,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["List3"];
+                    "application/json": components["schemas"]["List4"];
                 };
             };
             400: components["responses"]["Problem"];
@@ -2128,7 +2477,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["List3"];
+                    "application/json": components["schemas"]["List4"];
                 };
             };
             400: components["responses"]["Problem"];
@@ -2163,7 +2512,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["List4"];
+                    "application/json": components["schemas"]["List5"];
                 };
             };
             400: components["responses"]["Problem"];
@@ -2818,7 +3167,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["List5"];
+                    "application/json": components["schemas"]["List6"];
                 };
             };
             400: components["responses"]["Problem"];
@@ -2872,6 +3221,185 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    shares_list: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["List7"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    shares_create: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MadeShare"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    shares_revoke: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                share: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    shares_read: {
+        parameters: {
+            query?: {
+                /** @description At most so many messages; 100 if it is not said, and 500 at most. */
+                last?: number | null;
+                /** @description Only those before this position. */
+                before?: number | null;
+            };
+            header?: never;
+            path: {
+                link: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SharedView"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    shares_follow: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                link: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": components["schemas"]["Event"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            502: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            default: components["responses"]["Problem"];
+        };
+    };
     sessions_search: {
         parameters: {
             query: {
@@ -2892,7 +3420,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["List6"];
+                    "application/json": components["schemas"]["List8"];
                 };
             };
             400: components["responses"]["Problem"];
@@ -2930,7 +3458,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["List7"];
+                    "application/json": components["schemas"]["List9"];
                 };
             };
             400: components["responses"]["Problem"];
@@ -3157,7 +3685,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["List3"];
+                    "application/json": components["schemas"]["List4"];
                 };
             };
             400: components["responses"]["Problem"];
@@ -3193,7 +3721,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["List8"];
+                    "application/json": components["schemas"]["List10"];
                 };
             };
             400: components["responses"]["Problem"];
@@ -3310,7 +3838,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["List3"];
+                    "application/json": components["schemas"]["List4"];
                 };
             };
             400: components["responses"]["Problem"];

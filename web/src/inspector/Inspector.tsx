@@ -2,7 +2,7 @@
 
 import { X } from "lucide-react";
 import { useState } from "react";
-import { useApp, usePage } from "../state/page";
+import { usePage } from "../state/page";
 import { IconButton } from "../ui/IconButton";
 import { AgentParts } from "./AgentParts";
 import { Plugins } from "./Plugins";
@@ -15,10 +15,8 @@ type Tab = (typeof TABS)[number];
 export default function Inspector() {
   const page = usePage();
   const [tab, setTab] = useState<Tab>("Request");
-  const told = useApp((state) => state.info !== null);
-  const tabs = TABS.filter((name) => told || name !== "Plugins");
   const step = (by: number) => {
-    const next = tabs[(tabs.indexOf(tab) + by + tabs.length) % tabs.length] as Tab;
+    const next = TABS[(TABS.indexOf(tab) + by + TABS.length) % TABS.length] as Tab;
     setTab(next);
     document.getElementById(`inspector-${next}`)?.focus();
   };
@@ -34,7 +32,7 @@ export default function Inspector() {
             if (event.key === "ArrowLeft") step(-1);
           }}
         >
-          {tabs.map((name) => (
+          {TABS.map((name) => (
             <button key={name} id={`inspector-${name}`} type="button" role="tab" aria-selected={tab === name} aria-controls="inspector-panel" tabIndex={tab === name ? 0 : -1} onClick={() => setTab(name)}>
               {name}
             </button>

@@ -63,7 +63,7 @@ function PluginEntry({ plugin, most }: { plugin: Plugin; most: number }) {
         {details?.problem && <p className="bad">{plainLine(details.problem)}</p>}
         {plugin.grants.length > 0 && (
           <>
-            <h3>It may</h3>
+            <h2>It may</h2>
             <ul className="grants">
               {plugin.grants.map((grant) => (
                 <li key={grant}>{plainLine(grant)}</li>
@@ -73,7 +73,7 @@ function PluginEntry({ plugin, most }: { plugin: Plugin; most: number }) {
         )}
         {details && details.errors.length > 0 && (
           <>
-            <h3>Last errors</h3>
+            <h2>Last errors</h2>
             <ul className="plugin-errors">
               {details.errors.map((error, place) => (
                 <li key={place}>

@@ -41,8 +41,8 @@ export class Page {
       return;
     }
     try {
-      const agents = await this.api.agents();
-      this.store.patch({ access: "granted", accessProblem: null, agents });
+      const [info, agents] = await Promise.all([this.api.info(), this.api.agents()]);
+      this.store.patch({ access: "granted", accessProblem: null, info, agents });
     } catch (error) {
       const problem = asProblem(error);
       if (problem.unauthorized) {
