@@ -352,6 +352,8 @@ url = "postgres://u:sk-pass@h/db?password=sk-query"
             events.url = "memory:"                               # default
             assets.url = "file:"                                 # default
             assets.max_bytes = 67108864                          # default
+            terminal.keys = "emacs"                              # default
+            terminal.history = true                              # default
             default_agent = "default"                            # default
         "#]].assert_eq(&shown);
     }
