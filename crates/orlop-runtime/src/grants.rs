@@ -2,6 +2,7 @@
 
 use orlop_core::{Error, Result};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// The powers a package asks for in `[grants]`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -15,6 +16,9 @@ pub struct Grants {
     pub env: Vec<String>,
     /// Operations of the application it may call.
     pub app: Vec<String>,
+    /// Actions and tools of the package that can do harm, and what harm, in words.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub danger: BTreeMap<String, String>,
     /// For a package in a format of others: what of it runs, in words.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<String>,
@@ -89,6 +93,9 @@ impl Grants {
             words.push(
                 known.map_or_else(|| format!("call app.{method}"), |(_, says)| (*says).to_owned()),
             );
+        }
+        for (name, harm) in &self.danger {
+            words.push(format!("offer {name}, which {harm}"));
         }
         words
     }

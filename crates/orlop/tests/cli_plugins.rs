@@ -61,6 +61,32 @@ async fn what_a_package_asks_for_is_granted_once_and_again_if_it_changes() {
 }
 
 #[tokio::test]
+async fn dangers_are_told_before_anything_runs_and_a_new_one_asks_again() {
+    let place = Place::new("plugin-danger").await;
+    let code = format!(
+        "{DICE}\nimport pathlib, os\npathlib.Path(os.environ['PLUGIN_DATA'], 'ran').touch()\n"
+    );
+    place.write("dice/dice.py", code);
+    let danger = |text: &str| manifest(&format!("[grants.danger]\n{text}\n"));
+    place.write("dice/plugin.toml", danger("roll = \"decides over your money\""));
+    let asked = place.run(&["plugin", "add", "dice"]).await;
+    assert_eq!(asked.code, Some(2), "{asked:?}");
+    assert!(asked.err.contains("- offer roll, which decides over your money"), "{asked:?}");
+    assert!(!place.home().join("plugin-data/dice/ran").exists(), "it ran before it was agreed to");
+    place.run(&["plugin", "add", "dice", "--yes"]).await.ok();
+    assert_eq!(listed(&place).await.0, ["dice"]);
+    place.write("dice/plugin.toml", danger("roll = \"decides over your house\""));
+    let (packages, left_out) = listed(&place).await;
+    assert_eq!(packages, Vec::<String>::new());
+    assert!(left_out[0].contains("which decides over your house"), "{left_out:?}");
+    // A warning of what is not there warns of nothing.
+    place.write("dice/plugin.toml", danger("throw = \"decides over your house\""));
+    let tested = place.run(&["plugin", "test", "dice"]).await;
+    assert_eq!(tested.code, Some(1), "{tested:?}");
+    assert!(tested.out.contains("seen:     plugin.toml warns of \"throw\""), "{tested:?}");
+}
+
+#[tokio::test]
 async fn a_package_that_is_broken_or_switched_off_is_left_out() {
     let place = Place::new("plugin-broken").await;
     place.write("dice.py", DICE);

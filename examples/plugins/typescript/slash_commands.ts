@@ -4,9 +4,11 @@ import type { HostHooks } from "orlop";
 
 const running = new Set<string>();
 
-export const slashCommands: HostHooks & { name: string; kind: "host" } = {
+export const slashCommands: HostHooks & { name: string; kind: "host"; priority: number } = {
   name: "slash_commands",
   kind: "host",
+  // Before the commands that ship, which answer to every other word with a slash.
+  priority: 200,
 
   interceptChatRequest({ text }) {
     if (text.trim() === "/ping") return { text: "pong" };

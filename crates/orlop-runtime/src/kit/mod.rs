@@ -62,6 +62,7 @@ fn run(package: Package, env: &RuntimeEnv, options: &TestOptions) -> Result<Repo
     checks::description::is_sound(bench.package(), &description, &mut report);
     let mut subjects = bench.subjects(&description);
     checks::surfaces::check(&mut bench, &mut subjects, &mut report);
+    checks::surfaces::dangers(&bench.package().grants.danger, &subjects, &mut report);
     let ran = examples.run(&mut bench, &subjects, options.update, &mut report)?;
     checks::answers::check(&mut bench, &subjects);
     checks::provider::check(&mut bench, &subjects, &ran, &mut report);

@@ -9,6 +9,7 @@ use orlop_core::types::ActionDefinition;
 use orlop_core::types::nearest::nearest;
 use orlop_core::types::tool::schema_name;
 use orlop_core::{Map, Value};
+use std::collections::BTreeMap;
 
 /// Asks for tools and actions, keeps them, and looks at them.
 pub(in crate::kit) fn check(bench: &mut Bench, subjects: &mut [Subject], report: &mut Report) {
@@ -58,6 +59,45 @@ pub(in crate::kit) fn check(bench: &mut Bench, subjects: &mut [Subject], report:
             }
         }
     }
+}
+
+/// Whoever adds the package reads of its dangers in `plugin.toml`, before anything of it runs.
+pub(in crate::kit) fn dangers(
+    declared: &BTreeMap<String, String>,
+    subjects: &[Subject],
+    report: &mut Report,
+) {
+    let offered = |name: &str| {
+        let tool = |schema: &Value| schema.as_object().and_then(schema_name) == Some(name);
+        let one = |subject: &Subject| {
+            subject.actions.iter().any(|action| action.id == name)
+                || subject.schemas.iter().any(tool)
+        };
+        subjects.iter().any(one)
+    };
+    let harmful = subjects.iter().flat_map(|subject| &subject.actions);
+    let mut harmful = harmful.filter(|action| action.extra.contains_key("danger")).peekable();
+    if declared.is_empty() && harmful.peek().is_none() {
+        return;
+    }
+    let verdict = if let Some(name) = declared.keys().find(|name| !offered(name)) {
+        Finding::new(
+            format!("plugin.toml warns of \"{name}\""),
+            "the id of an action or the name of a tool of this package",
+            "correct [grants.danger] in plugin.toml",
+        )
+        .into()
+    } else if let Some(action) = harmful.find(|action| !declared.contains_key(&action.id)) {
+        Finding::new(
+            format!("action \"{}\" says that it is dangerous", action.id),
+            "that plugin.toml says so, too: it is read before the package is added",
+            format!("write into plugin.toml: [grants.danger] {} = \"...\"", action.id),
+        )
+        .into()
+    } else {
+        Verdict::Ok
+    };
+    report.add("package", "warns of what can do harm", verdict);
 }
 
 /// A schema in any style, without its wrapping.

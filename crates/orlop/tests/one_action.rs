@@ -1,0 +1,103 @@
+//! One declaration of an action, in a plugin of its own process: people and models reach it on every
+//! surface, and a name that two plugins have is told and keeps nobody from anything.
+
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+
+use common::served::{SERVE, Served};
+use common::{Place, pty};
+use orlop_testkit::mock_model::Reply;
+use serde_json::json;
+
+/// All that its author wrote.
+const HARBOUR: &str = r#"
+class Harbour:
+    name = "NAME"
+
+    def get_actions(self, state):
+        number = {"type": "integer", "required": True, "description": "which one"}
+        return [{"id": "book", "label": "Book a berth", "description": "Books a berth.",
+                 "inputs": {"number": number}, "expose_to_model": True}]
+
+    def execute_action(self, app, action_id, params, context, state):
+        return {"message": f"NAME: berth {params['number']} is yours"}
+"#;
+
+async fn place(names: &[&str]) -> Place {
+    let place = Place::new("one-action").await;
+    place.model.otherwise(|request| {
+        let body = request.json();
+        let last = body["messages"].as_array().unwrap().last().unwrap().clone();
+        let has = |name: &str| body["tools"].to_string().contains(&format!("\"name\":\"{name}\""));
+        let tool = if has("book") { "book" } else { "harbour_book" };
+        match last["role"].as_str() {
+            Some("tool") => Reply::text(["I hear: ", last["content"].as_str().unwrap()]).any(),
+            _ => Reply::tool_call("c1", tool, "{\"number\":4}").any(),
+        }
+    });
+    for name in names {
+        place.write(&format!("{name}.py"), HARBOUR.replace("NAME", name));
+        place.run(&["plugin", "add", &format!("{name}.py")]).await.ok();
+    }
+    place
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_is_a_command_a_button_with_a_form_an_endpoint_and_a_tool() {
+    let place = place(&["harbour"]).await;
+    // A command of the command line, and one of the conversation.
+    let by_hand = place.run(&["action", "run", "harbour", "book", "number=1"]).await.ok();
+    assert_eq!(by_hand, "harbour: berth 1 is yours\n");
+    let missing = place.run(&["action", "run", "harbour", "book"]).await;
+    missing.fails(2, &["needs the input \"number\""]);
+    let slash = place.run(&["run", "/book 2"]).await.ok();
+    assert_eq!(slash, "harbour: berth 2 is yours\n");
+    assert_eq!(place.times_asked(), 0);
+    // An endpoint.
+    let served = Served::start(place.command(&SERVE)).await;
+    let body = json!({ "params": { "number": 3 } });
+    let done = served.post("/actions/harbour/book", body).await;
+    assert_eq!(done["result"]["message"], "harbour: berth 3 is yours");
+    served.ends().await;
+    // A tool of the model.
+    let told = place.run(&["run", "--yes", "book one for me"]).await.ok();
+    assert_eq!(told, "I hear: harbour: berth 4 is yours\n");
+    // A button, and a form of what it needs to know.
+    let mut terminal = pty::open(&place, &[], &[]);
+    terminal.shows("^K commands");
+    terminal.press("\x0b");
+    terminal.press("book a");
+    terminal.shows("Book a berth");
+    terminal.press("\r");
+    terminal.shows("which one");
+    terminal.press("five\r");
+    terminal.shows("must be a whole number");
+    terminal.press("\x155\r");
+    terminal.shows("harbour: berth 5 is yours");
+    terminal.press("\x04");
+    assert_eq!(terminal.ends(), 0);
+}
+
+#[tokio::test]
+async fn names_that_two_plugins_have_are_told_and_both_work() {
+    let place = place(&["harbour", "marina"]).await;
+    let told = place.run(&["run", "--yes", "book one for me"]).await;
+    assert_eq!(
+        (told.code, &*told.out),
+        (Some(0), "I hear: harbour: berth 4 is yours\n"),
+        "{told:?}"
+    );
+    let logged = place.run(&["-v", "run", "--yes", "book one for me"]).await;
+    assert!(
+        logged.err.contains("book")
+            && logged.err.contains("harbour")
+            && logged.err.contains("marina"),
+        "{logged:?}"
+    );
+    let slash = place.run(&["run", "/marina.book 2"]).await.ok();
+    assert_eq!(slash, "marina: berth 2 is yours\n");
+    let both = place.run(&["action", "run", "marina", "book", "number=1"]).await.ok();
+    assert_eq!(both, "marina: berth 1 is yours\n");
+}
