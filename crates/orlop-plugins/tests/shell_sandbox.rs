@@ -6,7 +6,7 @@
 mod stage;
 
 use expect_test::{Expect, expect};
-use orlop_plugins::{Sandbox, Shell};
+use orlop_plugins::{Files, Sandbox, Shell};
 use serde_json::json;
 use stage::*;
 use std::fs;
@@ -220,4 +220,24 @@ async fn a_refusal_is_explained_to_the_model() {
         bash: line 1: /stage/fresh.txt: Permission denied
         [exit code 1]
         [commands write in /stage/work, /stage/home/tmp/SESSION ($TMPDIR) only, and read no keys and passwords; the settings sandbox.write and sandbox.read add to it]"#]].assert_eq(&told.replace(&folder, "/stage").replace(&temp, "SESSION"));
+}
+
+#[tokio::test]
+async fn a_folder_that_is_closed_to_new_files_is_explained_to_the_model() {
+    if !can_be_tested("folders around something hidden") {
+        return;
+    }
+    // The data folder lies in the workspace.
+    let stage = stage().tool(Files::default()).settings("folders = [\"..\"]");
+    let app = stage.start().await;
+    let folder = stage.outside().display().to_string();
+    let command = json!({ "command": "echo x > $OUT/fresh.txt" });
+    let told = run_call(&app, &stage.model, "shell", command).await;
+    let why = format!(
+        "nothing new can be made directly in {folder}, because {folder}/home lies in it and is hidden from tools"
+    );
+    assert!(told.contains(&why), "{told}");
+    let file = json!({ "path": format!("{folder}/fresh.txt"), "content": "x" });
+    let told = run_call(&app, &stage.model, "write_file", file).await;
+    assert!(told.contains("permission denied") && told.contains(&why), "{told}");
 }

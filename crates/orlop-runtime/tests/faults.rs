@@ -85,6 +85,24 @@ async fn an_end_in_the_middle_of_a_call() {
 }
 
 #[tokio::test]
+async fn one_that_crashes_again_and_again_is_given_pauses() {
+    let stage = Stage::default();
+    for _ in 0..8 {
+        stage.model.reply(ScriptedReply::calls(&[("c1", "wrong", json!({}))]));
+    }
+    stage.model.reply(ScriptedReply::text(&["done"]));
+    let package = raw_package(&stage, "bad", "", &tool("os._exit(1)"));
+    let (stage, runtime) = with_packages(stage, vec![package]);
+    let app = stage.start().await;
+    let results = results(&events_of(&app, ask("s", "go")).await);
+    runtime.stop().await;
+    // The first pauses are short and waited for; then calls fail at once, and say when to come back.
+    assert!(results[0].contains("ended unexpectedly"), "{results:#?}");
+    let paused = |told: &&String| told.contains("times; it is started again in ");
+    assert!(results.iter().filter(paused).count() >= 2, "{results:#?}");
+}
+
+#[tokio::test]
 async fn a_call_that_never_answers() {
     goes_wrong("timeout_ms = 300\n", "pass", "no answer within 300 ms").await;
 }

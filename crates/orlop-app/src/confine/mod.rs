@@ -69,6 +69,14 @@ impl Reach {
         self.write.iter().any(|folder| real.starts_with(folder)) && self.may_read(real)
     }
 
+    /// Something hidden that lies below a folder and is there. The kernel then permits no new files
+    /// directly in that folder.
+    pub fn hidden_below(&self, folder: &Path) -> Option<&Path> {
+        let mut below =
+            self.hidden.iter().filter(|hidden| *hidden != folder && hidden.starts_with(folder));
+        below.find(|hidden| hidden.exists()).map(PathBuf::as_path)
+    }
+
     /// Whether something hidden lies below a folder.
     #[cfg(target_os = "linux")]
     fn hides_below(&self, folder: &Path) -> bool {

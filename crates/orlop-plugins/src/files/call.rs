@@ -95,7 +95,17 @@ impl Call {
         work: impl FnOnce(&Self) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let call = self.clone();
-        self.sandbox.run(move || work(&call)).await?
+        let done = self.sandbox.run(move || work(&call)).await?;
+        done.map_err(|error| self.explained(error))
+    }
+
+    /// A refusal of the kernel that comes from something hidden nearby says so.
+    fn explained(&self, error: Error) -> Error {
+        let is_refusal = error.message().contains(super::place::DENIED);
+        match self.sandbox.closed_to_new_files().filter(|_| is_refusal) {
+            Some(why) => Error::new(error.class(), format!("{}; {why}", error.message())),
+            None => error,
+        }
     }
 
     /// Fails if nobody waits any more.

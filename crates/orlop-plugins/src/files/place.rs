@@ -222,6 +222,9 @@ fn modified(stat: &Stat) -> (i64, i64) {
     (stat.st_mtime as i64, stat.st_mtime_nsec as i64)
 }
 
+/// What a refusal of the system is called.
+pub(crate) const DENIED: &str = "permission denied";
+
 /// What a failure of the system means for who asked, with what may help.
 pub(crate) fn told(what: &str, path: &Path, error: io::Error) -> Error {
     let path = shown(path);
@@ -235,7 +238,7 @@ pub(crate) fn told(what: &str, path: &Path, error: io::Error) -> Error {
     match error.kind() {
         io::ErrorKind::NotFound => Error::not_found(format!("{path} does not exist; {not_there}")),
         io::ErrorKind::PermissionDenied => {
-            Error::bad_state(format!("cannot {what} {path}: permission denied; {denied}"))
+            Error::bad_state(format!("cannot {what} {path}: {DENIED}; {denied}"))
         }
         io::ErrorKind::NotADirectory => {
             Error::bad_argument(format!("cannot {what} {path}: a part of the path is no folder"))

@@ -135,6 +135,21 @@ impl Sandbox {
         &self.policy.reach.write
     }
 
+    /// Why nothing new can be made in a folder that may be written, where that is so.
+    pub(crate) fn closed_to_new_files(&self) -> Option<String> {
+        if !self.is_enforced() {
+            return None;
+        }
+        let mut folders = self.writable().iter();
+        let (folder, hidden) =
+            folders.find_map(|folder| Some((folder, self.policy.reach.hidden_below(folder)?)))?;
+        Some(format!(
+            "nothing new can be made directly in {}, because {} lies in it and is hidden from tools: work in a folder below that has nothing hidden in it",
+            folder.display(),
+            hidden.display()
+        ))
+    }
+
     /// Removes the temporary folder of a session with all that is in it.
     pub(crate) fn forget(env: &RuntimeEnv, owner: &str) {
         // It may never have been made.

@@ -228,9 +228,11 @@ fn refusal(text: &str, sandbox: &crate::sandbox::Sandbox) -> Option<String> {
         return None;
     }
     let folders: Vec<_> = sandbox.writable().iter().map(|it| it.display().to_string()).collect();
+    let closed = sandbox.closed_to_new_files().map(|why| format!("; {why}"));
     Some(format!(
-        "commands write in {} ($TMPDIR) only, and read no keys and passwords; the settings sandbox.write and sandbox.read add to it",
-        folders.join(", ")
+        "commands write in {} ($TMPDIR) only, and read no keys and passwords; the settings sandbox.write and sandbox.read add to it{}",
+        folders.join(", "),
+        closed.unwrap_or_default()
     ))
 }
 
