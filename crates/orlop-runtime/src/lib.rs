@@ -43,6 +43,7 @@ use orlop_core::hooks::Kind;
 use orlop_core::{Error, Feature, Map, Result};
 use plugin::ProcessPlugin;
 use process::Process;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use supply::Packages;
@@ -208,11 +209,14 @@ impl Runtime {
         for (process, bundle) in self.bundles().filter(|(_, bundle)| !bundle.hooks.is_empty()) {
             plugins = plugins.host(Arc::new(CommandHooks::new(process.launch(), bundle)));
         }
+        let there = plugins.manifests().into_iter();
+        let mut names: HashSet<_> = there.map(|(kind, it)| (kind.to_owned(), it.name)).collect();
         let all: Vec<_> = self
             .packages
             .iter()
             .filter(|loaded| !matches!(loaded.process.package().run, Run::Bundle(_)))
             .flat_map(|loaded| loaded.description.plugins.iter().map(move |held| (loaded, held)))
+            .filter(|(loaded, held)| is_new(&mut names, &loaded.process, held))
             .map(|(loaded, held)| {
                 (held, Arc::new(ProcessPlugin::new(&loaded.process, held.clone())))
             })
@@ -251,4 +255,22 @@ impl Runtime {
     pub async fn stop(&self) {
         futures::future::join_all(self.packages.iter().map(|loaded| loaded.process.stop())).await;
     }
+}
+
+/// Whether there is no plugin of this kind and name yet. One that there is keeps its name, and the
+/// package's is left out.
+fn is_new(
+    names: &mut HashSet<(String, String)>,
+    process: &Process,
+    held: &PluginDescription,
+) -> bool {
+    let is_new = names.insert((held.kind.clone(), held.name.clone()));
+    if !is_new {
+        let (package, kind, name) = (&process.package().name, &held.kind, &held.name);
+        tracing::error!(
+            target: "orlop::runtime",
+            "the {kind} \"{name}\" of the package \"{package}\" is left out, because there is one of that name already; give it another name"
+        );
+    }
+    is_new
 }

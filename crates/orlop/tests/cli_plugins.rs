@@ -86,6 +86,20 @@ async fn dangers_are_told_before_anything_runs_and_a_new_one_asks_again() {
     assert!(tested.out.contains("seen:     plugin.toml warns of \"throw\""), "{tested:?}");
 }
 
+#[tokio::test] // C-01
+async fn a_plugin_whose_name_is_taken_is_left_out_and_the_rest_works() {
+    let place = Place::new("plugin-namesake").await;
+    place.write("dice.py", DICE);
+    place.run(&["plugin", "add", "dice.py"]).await.ok();
+    place.write("files.py", DICE);
+    place.run(&["plugin", "add", "files.py"]).await;
+    let run = place.run(&["tool", "list"]).await;
+    assert_eq!(run.code, Some(0), "{run:?}");
+    let told = "orlop: the tool \"files\" of the package \"files\" is left out, because there is one of that name already; give it another name";
+    assert!(run.err.contains(told), "{}", run.err);
+    assert!(run.out.contains("read_file") && run.out.contains("Rolls a die."), "{}", run.out);
+}
+
 #[tokio::test]
 async fn a_package_that_is_broken_or_switched_off_is_left_out() {
     let place = Place::new("plugin-broken").await;

@@ -10,13 +10,16 @@ pub const MASK: &str = "***";
 const SECRET_WORDS: &[&str] =
     &["key", "token", "secret", "password", "passwd", "authorization", "credential"];
 
+/// Keys that only look as if they named one.
+const NO_SECRETS: &[&str] = &["prompt_cache_key"];
+
 /// Sections whose values are all taken for secrets.
 const SECRET_SECTIONS: &[&str] = &["headers", "env"];
 
 /// Whether the key names a secret.
 pub(super) fn is_secret_key(key: &str) -> bool {
     let key = key.to_ascii_lowercase();
-    SECRET_WORDS.iter().any(|word| key.contains(word))
+    SECRET_WORDS.iter().any(|word| key.contains(word)) && !NO_SECRETS.contains(&key.as_str())
 }
 
 /// Whether everything below the key is a secret.
@@ -121,7 +124,7 @@ mod tests {
     #[test]
     fn secrets_are_masked_by_key_section_url_and_flag() {
         let mut value = json!({
-            "api_key": "sk-1", "max_tokens": 9, "model": "m", "Authorization": "Bearer x", "empty_key": "",
+            "api_key": "sk-1", "max_tokens": 9, "model": "m", "prompt_cache_key": "c", "Authorization": "Bearer x", "empty_key": "",
             "headers": { "X-Org": "acme" },
             "server": { "tokens": [{ "token": "t", "tenant": "acme" }] }, "tokens": ["a", "b"],
             "command": ["npx", "--api-key", "k", "--token=k", "--verbose", "k"],
@@ -130,7 +133,7 @@ mod tests {
         assert_eq!(
             value,
             json!({
-                "api_key": "***", "max_tokens": 9, "model": "m", "Authorization": "***", "empty_key": "",
+                "api_key": "***", "max_tokens": 9, "model": "m", "prompt_cache_key": "c", "Authorization": "***", "empty_key": "",
                 "headers": { "X-Org": "***" },
                 "server": { "tokens": [{ "token": "***", "tenant": "acme" }] }, "tokens": ["***", "***"],
                 "command": ["npx", "--api-key", "***", "--token=***", "--verbose", "k"],
