@@ -858,6 +858,198 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/chat/completions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** One request of a client that keeps the conversation. */
+        post: operations["chat_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The agents, as models. */
+        get: operations["models_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/models/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** An agent, as a model. */
+        get: operations["models_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/responses": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** One request; the server keeps the conversation. */
+        post: operations["responses_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/responses/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A stored response, or its events. */
+        get: operations["responses_retrieve"];
+        put?: never;
+        post?: never;
+        /** Makes a response unknown. */
+        delete: operations["responses_delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/responses/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ends a response. */
+        post: operations["responses_cancel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/responses/{id}/input_items": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What was sent. */
+        get: operations["responses_input_items"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/conversations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Begins a conversation, which is a session. */
+        post: operations["conversations_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/conversations/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A conversation without its items. */
+        get: operations["conversations_retrieve"];
+        put?: never;
+        /** Changes what the client keeps with it. */
+        post: operations["conversations_update"];
+        /** Deletes a conversation. */
+        delete: operations["conversations_remove"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/conversations/{id}/items": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Messages of a conversation. */
+        get: operations["conversations_list"];
+        put?: never;
+        /** Adds messages to a conversation. */
+        post: operations["conversations_add"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/conversations/{id}/items/{item}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One of its messages. */
+        get: operations["conversations_item"];
+        put?: never;
+        post?: never;
+        /** Removes a message. */
+        delete: operations["conversations_remove_item"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1917,6 +2109,86 @@ export interface components {
             /** @description When it was stored, RFC 3339. */
             created_at: string;
         };
+        /** @description What a client asks for. Fields that are not named here are settings, or mean nothing here. */
+        CreateChatCompletion: {
+            /** @description The agent. */
+            model: string;
+            /** @description The conversation. */
+            messages: components["schemas"]["ChatMessage"][];
+            /**
+             * @description Tools that the client runs itself.
+             * @default null
+             */
+            tools: {
+                [key: string]: unknown;
+            }[] | null;
+            /**
+             * @description Whether the answer comes as it is made.
+             * @default null
+             */
+            stream: boolean | null;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description A message as clients send it. What else it has is of no use here. */
+        ChatMessage: {
+            /** @description `system`, `developer`, `user`, `assistant` or `tool`. */
+            role: string;
+            /**
+             * @description A text, or a list of parts.
+             * @default null
+             */
+            content: unknown;
+            /** @default null */
+            refusal: string | null;
+            /** @default null */
+            reasoning_content: string | null;
+            /** @default null */
+            tool_calls: {
+                [key: string]: unknown;
+            }[] | null;
+            /** @default null */
+            tool_call_id: string | null;
+        };
+        /** @description What a client asks for. Fields that are not named here are settings, or mean nothing here. */
+        CreateResponse: {
+            /**
+             * @description The agent; that of the conversation if none is named.
+             * @default null
+             */
+            model: string | null;
+            /**
+             * @description A text, or a list of items.
+             * @default null
+             */
+            input: unknown;
+            /**
+             * @description Tools that the client runs itself.
+             * @default null
+             */
+            tools: {
+                [key: string]: unknown;
+            }[] | null;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description What to begin a conversation with, or to keep with it. */
+        NewConversation: {
+            /** @default null */
+            items: {
+                [key: string]: unknown;
+            }[] | null;
+            /** @default null */
+            metadata: {
+                [key: string]: unknown;
+            } | null;
+        };
+        /** @description Items to add. */
+        NewItems: {
+            items: {
+                [key: string]: unknown;
+            }[];
+        };
         /** @description The document in the body. */
         Problem: {
             /** @description A name for the kind of problem; `about:blank` where the status says it all. */
@@ -1935,6 +2207,22 @@ export interface components {
             /** @description What happened and what to do, for people. */
             message: string;
         };
+        /** @description The document in the body. */
+        OpenAiError: {
+            /** @description What went wrong. */
+            error: components["schemas"]["OpenAiErrorObject"];
+        };
+        /** @description What went wrong. */
+        OpenAiErrorObject: {
+            /** @description What happened and what to do, for people. */
+            message: string;
+            /** @description The kind of error. */
+            type: string;
+            /** @description The part of the request that is wrong, if it is one. */
+            param?: string | null;
+            /** @description The short name of the error, if it has one. */
+            code?: string | null;
+        };
     };
     responses: {
         /** @description What went wrong, and what to do. */
@@ -1944,6 +2232,15 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description What went wrong, and what to do. */
+        OpenAiError: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["OpenAiError"];
             };
         };
     };
@@ -1981,10 +2278,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     get_readyz: {
@@ -2014,10 +2311,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     get_metrics: {
@@ -2047,10 +2344,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     get_openapi_json: {
@@ -2080,10 +2377,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     get_api_v1_healthz: {
@@ -2113,10 +2410,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     get_api_v1_readyz: {
@@ -2146,10 +2443,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     get_api_v1_metrics: {
@@ -2179,10 +2476,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     get_api_v1_openapi_json: {
@@ -2212,10 +2509,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     info_info: {
@@ -2245,10 +2542,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     info_plugins: {
@@ -2278,10 +2575,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     agents_list: {
@@ -2311,10 +2608,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     agents_tools: {
@@ -2346,10 +2643,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     agents_models: {
@@ -2381,10 +2678,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     agents_plugins: {
@@ -2416,10 +2713,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     agents_config_schema: {
@@ -2451,10 +2748,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     agents_ui_schema: {
@@ -2489,10 +2786,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     agents_templates: {
@@ -2524,10 +2821,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     sessions_list: {
@@ -2570,10 +2867,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     sessions_create: {
@@ -2607,10 +2904,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     sessions_import: {
@@ -2647,10 +2944,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     sessions_load: {
@@ -2685,10 +2982,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     sessions_delete: {
@@ -2718,10 +3015,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     sessions_patch: {
@@ -2757,10 +3054,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     sessions_export: {
@@ -2792,10 +3089,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     sessions_fork: {
@@ -2831,10 +3128,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     sessions_branches: {
@@ -2869,10 +3166,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     sessions_branch: {
@@ -2908,10 +3205,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     sessions_slice: {
@@ -2947,10 +3244,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     sessions_join: {
@@ -2986,10 +3283,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     sessions_switch: {
@@ -3025,10 +3322,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     sessions_lifecycle: {
@@ -3065,10 +3362,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     sessions_add_message: {
@@ -3104,10 +3401,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     sessions_modify_message: {
@@ -3144,10 +3441,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     sessions_changes: {
@@ -3179,10 +3476,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     sessions_undo: {
@@ -3215,10 +3512,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     shares_list: {
@@ -3250,10 +3547,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     shares_create: {
@@ -3285,10 +3582,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     shares_revoke: {
@@ -3319,10 +3616,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     shares_read: {
@@ -3359,10 +3656,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     shares_follow: {
@@ -3382,7 +3679,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": components["schemas"]["Event"];
+                    "text/event-stream": {
+                        id?: string;
+                        event?: string;
+                        data: string;
+                    };
                 };
             };
             400: components["responses"]["Problem"];
@@ -3394,10 +3695,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     sessions_search: {
@@ -3432,10 +3733,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     requests_of_session: {
@@ -3470,10 +3771,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     requests_send: {
@@ -3497,7 +3798,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": components["schemas"]["Event"];
+                    "text/event-stream": {
+                        id?: string;
+                        event?: string;
+                        data: string;
+                    };
                     "application/json": components["schemas"]["TurnResult"];
                 };
             };
@@ -3510,10 +3815,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     requests_state: {
@@ -3545,10 +3850,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     requests_events: {
@@ -3571,7 +3876,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": components["schemas"]["Event"];
+                    "text/event-stream": {
+                        id?: string;
+                        event?: string;
+                        data: string;
+                    };
                 };
             };
             400: components["responses"]["Problem"];
@@ -3583,10 +3892,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     requests_cancel: {
@@ -3622,10 +3931,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     requests_decide: {
@@ -3662,10 +3971,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     requests_trace: {
@@ -3697,10 +4006,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     actions_list: {
@@ -3733,10 +4042,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     actions_run: {
@@ -3773,10 +4082,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     actions_preview: {
@@ -3813,10 +4122,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     completions_list: {
@@ -3850,10 +4159,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     completions_apply: {
@@ -3887,10 +4196,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     assets_put: {
@@ -3930,10 +4239,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     assets_get: {
@@ -3965,10 +4274,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     assets_delete: {
@@ -3998,10 +4307,10 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
         };
     };
     events_follow: {
@@ -4029,7 +4338,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": components["schemas"]["Event"];
+                    "text/event-stream": {
+                        id?: string;
+                        event?: string;
+                        data: string;
+                    };
                 };
             };
             400: components["responses"]["Problem"];
@@ -4041,10 +4354,687 @@ export interface operations {
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
+            499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             502: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
-            default: components["responses"]["Problem"];
+        };
+    };
+    chat_create: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateChatCompletion"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        object: "chat.completion";
+                    };
+                    "text/event-stream": {
+                        id?: string;
+                        event?: string;
+                        data: string;
+                    };
+                };
+            };
+            400: components["responses"]["OpenAiError"];
+            401: components["responses"]["OpenAiError"];
+            403: components["responses"]["OpenAiError"];
+            404: components["responses"]["OpenAiError"];
+            408: components["responses"]["OpenAiError"];
+            409: components["responses"]["OpenAiError"];
+            413: components["responses"]["OpenAiError"];
+            415: components["responses"]["OpenAiError"];
+            429: components["responses"]["OpenAiError"];
+            499: components["responses"]["OpenAiError"];
+            500: components["responses"]["OpenAiError"];
+            502: components["responses"]["OpenAiError"];
+            503: components["responses"]["OpenAiError"];
+        };
+    };
+    models_list: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        object: "list";
+                        data: {
+                            /** @constant */
+                            object: "model";
+                        }[];
+                    };
+                };
+            };
+            400: components["responses"]["OpenAiError"];
+            401: components["responses"]["OpenAiError"];
+            403: components["responses"]["OpenAiError"];
+            404: components["responses"]["OpenAiError"];
+            408: components["responses"]["OpenAiError"];
+            409: components["responses"]["OpenAiError"];
+            413: components["responses"]["OpenAiError"];
+            415: components["responses"]["OpenAiError"];
+            429: components["responses"]["OpenAiError"];
+            499: components["responses"]["OpenAiError"];
+            500: components["responses"]["OpenAiError"];
+            502: components["responses"]["OpenAiError"];
+            503: components["responses"]["OpenAiError"];
+        };
+    };
+    models_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        object: "model";
+                    };
+                };
+            };
+            400: components["responses"]["OpenAiError"];
+            401: components["responses"]["OpenAiError"];
+            403: components["responses"]["OpenAiError"];
+            404: components["responses"]["OpenAiError"];
+            408: components["responses"]["OpenAiError"];
+            409: components["responses"]["OpenAiError"];
+            413: components["responses"]["OpenAiError"];
+            415: components["responses"]["OpenAiError"];
+            429: components["responses"]["OpenAiError"];
+            499: components["responses"]["OpenAiError"];
+            500: components["responses"]["OpenAiError"];
+            502: components["responses"]["OpenAiError"];
+            503: components["responses"]["OpenAiError"];
+        };
+    };
+    responses_create: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateResponse"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        object: "response";
+                    };
+                    "text/event-stream": {
+                        id?: string;
+                        event?: string;
+                        data: string;
+                    };
+                };
+            };
+            400: components["responses"]["OpenAiError"];
+            401: components["responses"]["OpenAiError"];
+            403: components["responses"]["OpenAiError"];
+            404: components["responses"]["OpenAiError"];
+            408: components["responses"]["OpenAiError"];
+            409: components["responses"]["OpenAiError"];
+            413: components["responses"]["OpenAiError"];
+            415: components["responses"]["OpenAiError"];
+            429: components["responses"]["OpenAiError"];
+            499: components["responses"]["OpenAiError"];
+            500: components["responses"]["OpenAiError"];
+            502: components["responses"]["OpenAiError"];
+            503: components["responses"]["OpenAiError"];
+        };
+    };
+    responses_retrieve: {
+        parameters: {
+            query?: {
+                /** @description null */
+                stream?: boolean | null;
+                /** @description null */
+                starting_after?: number | null;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        object: "response";
+                    };
+                    "text/event-stream": {
+                        id?: string;
+                        event?: string;
+                        data: string;
+                    };
+                };
+            };
+            400: components["responses"]["OpenAiError"];
+            401: components["responses"]["OpenAiError"];
+            403: components["responses"]["OpenAiError"];
+            404: components["responses"]["OpenAiError"];
+            408: components["responses"]["OpenAiError"];
+            409: components["responses"]["OpenAiError"];
+            413: components["responses"]["OpenAiError"];
+            415: components["responses"]["OpenAiError"];
+            429: components["responses"]["OpenAiError"];
+            499: components["responses"]["OpenAiError"];
+            500: components["responses"]["OpenAiError"];
+            502: components["responses"]["OpenAiError"];
+            503: components["responses"]["OpenAiError"];
+        };
+    };
+    responses_delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        deleted: true;
+                    };
+                };
+            };
+            400: components["responses"]["OpenAiError"];
+            401: components["responses"]["OpenAiError"];
+            403: components["responses"]["OpenAiError"];
+            404: components["responses"]["OpenAiError"];
+            408: components["responses"]["OpenAiError"];
+            409: components["responses"]["OpenAiError"];
+            413: components["responses"]["OpenAiError"];
+            415: components["responses"]["OpenAiError"];
+            429: components["responses"]["OpenAiError"];
+            499: components["responses"]["OpenAiError"];
+            500: components["responses"]["OpenAiError"];
+            502: components["responses"]["OpenAiError"];
+            503: components["responses"]["OpenAiError"];
+        };
+    };
+    responses_cancel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        object: "response";
+                    };
+                    "text/event-stream": {
+                        id?: string;
+                        event?: string;
+                        data: string;
+                    };
+                };
+            };
+            400: components["responses"]["OpenAiError"];
+            401: components["responses"]["OpenAiError"];
+            403: components["responses"]["OpenAiError"];
+            404: components["responses"]["OpenAiError"];
+            408: components["responses"]["OpenAiError"];
+            409: components["responses"]["OpenAiError"];
+            413: components["responses"]["OpenAiError"];
+            415: components["responses"]["OpenAiError"];
+            429: components["responses"]["OpenAiError"];
+            499: components["responses"]["OpenAiError"];
+            500: components["responses"]["OpenAiError"];
+            502: components["responses"]["OpenAiError"];
+            503: components["responses"]["OpenAiError"];
+        };
+    };
+    responses_input_items: {
+        parameters: {
+            query?: {
+                /** @description null */
+                limit?: number | null;
+                /** @description null */
+                order?: string | null;
+                /** @description null */
+                after?: string | null;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        object: "list";
+                        data: {
+                            id: string;
+                            type: string;
+                        }[];
+                    };
+                };
+            };
+            400: components["responses"]["OpenAiError"];
+            401: components["responses"]["OpenAiError"];
+            403: components["responses"]["OpenAiError"];
+            404: components["responses"]["OpenAiError"];
+            408: components["responses"]["OpenAiError"];
+            409: components["responses"]["OpenAiError"];
+            413: components["responses"]["OpenAiError"];
+            415: components["responses"]["OpenAiError"];
+            429: components["responses"]["OpenAiError"];
+            499: components["responses"]["OpenAiError"];
+            500: components["responses"]["OpenAiError"];
+            502: components["responses"]["OpenAiError"];
+            503: components["responses"]["OpenAiError"];
+        };
+    };
+    conversations_create: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewConversation"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        object: "conversation";
+                    };
+                };
+            };
+            400: components["responses"]["OpenAiError"];
+            401: components["responses"]["OpenAiError"];
+            403: components["responses"]["OpenAiError"];
+            404: components["responses"]["OpenAiError"];
+            408: components["responses"]["OpenAiError"];
+            409: components["responses"]["OpenAiError"];
+            413: components["responses"]["OpenAiError"];
+            415: components["responses"]["OpenAiError"];
+            429: components["responses"]["OpenAiError"];
+            499: components["responses"]["OpenAiError"];
+            500: components["responses"]["OpenAiError"];
+            502: components["responses"]["OpenAiError"];
+            503: components["responses"]["OpenAiError"];
+        };
+    };
+    conversations_retrieve: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        object: "conversation";
+                    };
+                };
+            };
+            400: components["responses"]["OpenAiError"];
+            401: components["responses"]["OpenAiError"];
+            403: components["responses"]["OpenAiError"];
+            404: components["responses"]["OpenAiError"];
+            408: components["responses"]["OpenAiError"];
+            409: components["responses"]["OpenAiError"];
+            413: components["responses"]["OpenAiError"];
+            415: components["responses"]["OpenAiError"];
+            429: components["responses"]["OpenAiError"];
+            499: components["responses"]["OpenAiError"];
+            500: components["responses"]["OpenAiError"];
+            502: components["responses"]["OpenAiError"];
+            503: components["responses"]["OpenAiError"];
+        };
+    };
+    conversations_update: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewConversation"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        object: "conversation";
+                    };
+                };
+            };
+            400: components["responses"]["OpenAiError"];
+            401: components["responses"]["OpenAiError"];
+            403: components["responses"]["OpenAiError"];
+            404: components["responses"]["OpenAiError"];
+            408: components["responses"]["OpenAiError"];
+            409: components["responses"]["OpenAiError"];
+            413: components["responses"]["OpenAiError"];
+            415: components["responses"]["OpenAiError"];
+            429: components["responses"]["OpenAiError"];
+            499: components["responses"]["OpenAiError"];
+            500: components["responses"]["OpenAiError"];
+            502: components["responses"]["OpenAiError"];
+            503: components["responses"]["OpenAiError"];
+        };
+    };
+    conversations_remove: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        deleted: true;
+                    };
+                };
+            };
+            400: components["responses"]["OpenAiError"];
+            401: components["responses"]["OpenAiError"];
+            403: components["responses"]["OpenAiError"];
+            404: components["responses"]["OpenAiError"];
+            408: components["responses"]["OpenAiError"];
+            409: components["responses"]["OpenAiError"];
+            413: components["responses"]["OpenAiError"];
+            415: components["responses"]["OpenAiError"];
+            429: components["responses"]["OpenAiError"];
+            499: components["responses"]["OpenAiError"];
+            500: components["responses"]["OpenAiError"];
+            502: components["responses"]["OpenAiError"];
+            503: components["responses"]["OpenAiError"];
+        };
+    };
+    conversations_list: {
+        parameters: {
+            query?: {
+                /** @description null */
+                limit?: number | null;
+                /** @description null */
+                order?: string | null;
+                /** @description null */
+                after?: string | null;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        object: "list";
+                        data: {
+                            id: string;
+                            type: string;
+                        }[];
+                    };
+                };
+            };
+            400: components["responses"]["OpenAiError"];
+            401: components["responses"]["OpenAiError"];
+            403: components["responses"]["OpenAiError"];
+            404: components["responses"]["OpenAiError"];
+            408: components["responses"]["OpenAiError"];
+            409: components["responses"]["OpenAiError"];
+            413: components["responses"]["OpenAiError"];
+            415: components["responses"]["OpenAiError"];
+            429: components["responses"]["OpenAiError"];
+            499: components["responses"]["OpenAiError"];
+            500: components["responses"]["OpenAiError"];
+            502: components["responses"]["OpenAiError"];
+            503: components["responses"]["OpenAiError"];
+        };
+    };
+    conversations_add: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewItems"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        object: "list";
+                        data: {
+                            id: string;
+                            type: string;
+                        }[];
+                    };
+                };
+            };
+            400: components["responses"]["OpenAiError"];
+            401: components["responses"]["OpenAiError"];
+            403: components["responses"]["OpenAiError"];
+            404: components["responses"]["OpenAiError"];
+            408: components["responses"]["OpenAiError"];
+            409: components["responses"]["OpenAiError"];
+            413: components["responses"]["OpenAiError"];
+            415: components["responses"]["OpenAiError"];
+            429: components["responses"]["OpenAiError"];
+            499: components["responses"]["OpenAiError"];
+            500: components["responses"]["OpenAiError"];
+            502: components["responses"]["OpenAiError"];
+            503: components["responses"]["OpenAiError"];
+        };
+    };
+    conversations_item: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                item: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: string;
+                        type: string;
+                    };
+                };
+            };
+            400: components["responses"]["OpenAiError"];
+            401: components["responses"]["OpenAiError"];
+            403: components["responses"]["OpenAiError"];
+            404: components["responses"]["OpenAiError"];
+            408: components["responses"]["OpenAiError"];
+            409: components["responses"]["OpenAiError"];
+            413: components["responses"]["OpenAiError"];
+            415: components["responses"]["OpenAiError"];
+            429: components["responses"]["OpenAiError"];
+            499: components["responses"]["OpenAiError"];
+            500: components["responses"]["OpenAiError"];
+            502: components["responses"]["OpenAiError"];
+            503: components["responses"]["OpenAiError"];
+        };
+    };
+    conversations_remove_item: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                item: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        object: "conversation";
+                    };
+                };
+            };
+            400: components["responses"]["OpenAiError"];
+            401: components["responses"]["OpenAiError"];
+            403: components["responses"]["OpenAiError"];
+            404: components["responses"]["OpenAiError"];
+            408: components["responses"]["OpenAiError"];
+            409: components["responses"]["OpenAiError"];
+            413: components["responses"]["OpenAiError"];
+            415: components["responses"]["OpenAiError"];
+            429: components["responses"]["OpenAiError"];
+            499: components["responses"]["OpenAiError"];
+            500: components["responses"]["OpenAiError"];
+            502: components["responses"]["OpenAiError"];
+            503: components["responses"]["OpenAiError"];
         };
     };
 }
