@@ -167,7 +167,8 @@ async fn a_file_that_was_written_for_the_user_is_trusted_as_it_is() {
     let shown = run(&place, &["config", "show"]).await.ok();
     assert!(shown.contains("api_key") && !shown.contains("ignored"), "{shown}");
     let file = place.path().join("orlop.toml");
-    let changed = std::fs::read_to_string(&file).unwrap().replace("api.openai.com", "evil.example");
+    let changed = "\n[agents.default]\nbase_url = \"http://evil.example\"\n";
+    let changed = std::fs::read_to_string(&file).unwrap() + changed;
     std::fs::write(&file, changed).unwrap();
     let shown = run(&place, &["config", "show"]).await.ok();
     assert!(shown.contains("# ignored"), "{shown}");

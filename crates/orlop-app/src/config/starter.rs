@@ -1,19 +1,23 @@
 //! The configuration to begin with, as `orlop config init` writes it.
 
+use super::app_config::AppConfig;
 use super::default_agent::Candidate;
-use super::env::RuntimeEnv;
 use std::fmt::Write;
 
-/// A commented configuration file that works as it is: its agent is the one there would be without
-/// a file. The `providers` are those that are registered.
-pub fn starter(env: &RuntimeEnv, providers: &[&str]) -> String {
-    let chosen =
-        Candidate::find(env, providers).or_else(|| Candidate::registered(providers).next());
-    let mut agent = String::from("[agents.default]\n");
+/// A commented configuration file that changes nothing as it is: its agent is the one there would
+/// be without it. Where other files have agents already, its own is commented out. The `providers`
+/// are those that are registered.
+pub fn starter(config: &AppConfig, providers: &[&str]) -> String {
+    let is_configured = config.tree.contains_key("provider")
+        || config.agent_table().into_iter().flatten().any(|(_, it)| it.origin.file().is_some());
+    let before = if is_configured { "#:" } else { "" };
+    let chosen = Candidate::find(&config.env, providers);
+    let chosen = chosen.or_else(|| Candidate::registered(providers).next());
+    let mut agent = format!("{before}[agents.default]\n");
     if let Some(chosen) = chosen {
-        write_settings(&mut agent, "", chosen);
+        write_settings(&mut agent, before, chosen);
     }
-    agent += "system_message = \"You are a helpful assistant.\"\n";
+    let _ = writeln!(agent, "{before}system_message = \"You are a helpful assistant.\"");
     if chosen.is_none_or(|chosen| chosen.has_tools) {
         agent += "#:tools = [\"files\", \"shell\"]          # absent: all tools that are enabled\n";
     }
@@ -27,6 +31,7 @@ pub fn starter(env: &RuntimeEnv, providers: &[&str]) -> String {
         }
     }
     include_str!("starter.toml")
+        .replace("{before}", before)
         .replace("{agent}\n", &(agent + "\n"))
         .replace("{others}\n", &others)
 }
@@ -44,7 +49,7 @@ fn write_settings(out: &mut String, before: &str, candidate: &Candidate) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{AppConfig, Schema, Vars};
+    use super::super::{RuntimeEnv, Schema, Vars};
     use super::*;
     use std::path::Path;
 
@@ -78,10 +83,10 @@ mod tests {
     #[test]
     fn it_works_as_it_is_with_the_agent_there_was_without_it() {
         for keys in [&[][..], &["OPENAI_API_KEY"], &["ANTHROPIC_API_KEY"], &["GEMINI_API_KEY"]] {
-            let text = starter(&env(keys), PROVIDERS);
-            assert_eq!(problems(&text, env(keys)), [""; 0], "{keys:?}");
             let read =
                 |text| AppConfig::from_text(Path::new("orlop.toml"), text, env(keys)).unwrap();
+            let text = starter(&read(""), PROVIDERS);
+            assert_eq!(problems(&text, env(keys)), [""; 0], "{keys:?}");
             let (without, _) = read("").or_default_agent(PROVIDERS);
             assert_eq!(agent(read(&text)), agent(without));
         }
@@ -91,7 +96,8 @@ mod tests {
     fn it_is_right_with_what_is_commented_out() {
         let keys = ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "ORLOP_TOKEN"];
         for chosen in [&keys[..], &[]] {
-            let uncommented: String = starter(&env(chosen), PROVIDERS)
+            let none = AppConfig::from_text(Path::new("orlop.toml"), "", env(chosen)).unwrap();
+            let uncommented: String = starter(&none, PROVIDERS)
                 .lines()
                 .map(|line| line.strip_prefix("#:").unwrap_or(line).to_owned() + "\n")
                 .collect();
@@ -99,5 +105,13 @@ mod tests {
             assert!(uncommented.contains("\n[agents.anthropic]"));
             assert_eq!(problems(&uncommented, env(&keys)), [""; 0]);
         }
+    }
+
+    #[test]
+    fn agents_of_other_files_stay() {
+        let there = "[agents.default]\nprovider = \"gemini\"\n";
+        let there = AppConfig::from_text(Path::new("config.toml"), there, env(&[])).unwrap();
+        let text = starter(&there, PROVIDERS);
+        assert!(text.lines().all(|line| line.is_empty() || line.starts_with('#')), "{text}");
     }
 }

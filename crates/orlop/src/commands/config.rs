@@ -69,7 +69,7 @@ pub(super) fn run(
             let workplace = find(false)?;
             let providers = workplace.plugins.provider_names();
             let providers: Vec<&str> = providers.iter().map(String::as_str).collect();
-            let text = starter(workplace.config.env(), &providers);
+            let text = starter(&workplace.config, &providers);
             let made = std::fs::OpenOptions::new().write(true).create_new(true).open(&path);
             let written = made.and_then(|mut file| file.write_all(text.as_bytes()));
             written.map_err(|error| Failure {
