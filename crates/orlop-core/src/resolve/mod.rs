@@ -396,13 +396,15 @@ impl Core {
     }
 }
 
-/// The tools without those whose name an earlier one has: model servers refuse two of a name.
+/// The tools without those whose name an earlier one of the same type has: model servers refuse two
+/// of a name.
 fn without_namesakes(mut tools: Vec<ToolDescriptor>) -> Vec<ToolDescriptor> {
-    let mut owners = std::collections::HashMap::<String, String>::new();
+    let mut owners = std::collections::HashMap::new();
     tools.retain(|tool| {
         let Some(name) = tool.name() else { return true };
-        let Some(first) = owners.get(name) else {
-            owners.insert(name.to_owned(), tool.plugin.clone());
+        let key = (name.to_owned(), tool.schema.get("type").map(Value::to_string));
+        let Some(first) = owners.get(&key) else {
+            owners.insert(key, tool.plugin.clone());
             return true;
         };
         let left_out = &tool.plugin;
