@@ -402,7 +402,8 @@ fn without_namesakes(mut tools: Vec<ToolDescriptor>) -> Vec<ToolDescriptor> {
     let mut owners = std::collections::HashMap::new();
     tools.retain(|tool| {
         let Some(name) = tool.name() else { return true };
-        let key = (name.to_owned(), tool.schema.get("type").map(Value::to_string));
+        let of_type = tool.schema.get("type").and_then(Value::as_str).unwrap_or("function");
+        let key = (name.to_owned(), of_type.to_owned());
         let Some(first) = owners.get(&key) else {
             owners.insert(key, tool.plugin.clone());
             return true;
