@@ -10,11 +10,13 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 fn main() -> io::Result<()> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web/dist");
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web");
+    let folder = sources.join("dist");
     println!("cargo:rerun-if-changed=build.rs");
-    // A folder that is not there would count as changed, always.
-    if folder.is_dir() {
-        println!("cargo:rerun-if-changed={}", folder.display());
+    // A folder that is not there would count as changed, always; so the one is watched in which the
+    // page will be.
+    if let Some(watched) = [&folder, &sources].into_iter().find(|folder| folder.is_dir()) {
+        println!("cargo:rerun-if-changed={}", watched.display());
     }
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
     let mut table = String::from("&[\n");
