@@ -243,7 +243,10 @@ async fn sessions_are_listed_opened_forked_renamed_and_deleted() {
     terminal.press("second thing");
     terminal.until("found it", |screen| screen.contains("▸") && !screen.contains("lighthouses"));
     terminal.press("\r");
-    let screen = terminal.shows("You said: the second thing");
+    // The list shows these words as well, so it has to be gone.
+    let opened = "You said: the second thing";
+    let screen =
+        terminal.until(opened, |screen| screen.contains(opened) && !screen.contains("Sessions:"));
     assert!(screen.contains("› the first thing"), "{screen}");
     // A message is written anew in a fork; the original stays.
     terminal.press("/edit\r");
