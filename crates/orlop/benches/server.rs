@@ -242,8 +242,13 @@ async fn listen(
             seen.push(now.saturating_sub(Duration::from_micros(sent)));
         }
     }
-    let mut rest = Vec::new();
-    stream.read_to_end(&mut rest).await.unwrap();
+    // The last chunk of the body; the connection may stay open.
+    while line != b"0\r\n" {
+        line.clear();
+        if stream.read_until(b'\n', &mut line).await.unwrap() == 0 {
+            break;
+        }
+    }
     (first, seen)
 }
 
@@ -285,7 +290,9 @@ async fn get(address: SocketAddr, path: &str) -> BufReader<TcpStream> {
 
 /// Many who only listen, and what one more event costs then.
 async fn idle(folder: &Path, upstream: SocketAddr) {
-    let host = Process::host(folder, upstream);
+    let home = folder.join("idle");
+    std::fs::create_dir_all(&home).unwrap();
+    let host = Process::host(&home, upstream);
     let ids = sessions(host.address, 1).await;
     let memory = host.memory();
     let mut listening = Vec::with_capacity(SUBSCRIBERS);
