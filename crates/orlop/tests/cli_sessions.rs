@@ -250,6 +250,8 @@ async fn agents_tools_and_models_are_listed() {
     assert!(place.run(&["tool", "list", "--json"]).await.json().is_array());
     assert!(place.run(&["tool", "list", "--agent", "other"]).await.ok().starts_with("TOOL"));
     place.run(&["tool", "list", "--agent", "none"]).await.fails(4, &["no agent"]);
+    let none = place.run(&["tool", "list", "--set", "tools=[]"]).await;
+    assert!(none.err.contains("has no tools"), "{}", none.err);
 
     place.model.models(["one", "gpt-4o-mini"]);
     assert_eq!(

@@ -105,10 +105,17 @@ async fn show(app: &Application, agent: Option<String>, json: bool) -> Result<Ex
 pub(super) async fn tools(workplace: Workplace, command: Tool) -> Result<ExitCode, Failure> {
     let Tool::List { agent, json } = command;
     let app = workplace.application().await?;
-    let (_, core, config) = agent_of(&app, agent)?;
+    let (id, core, config) = agent_of(&app, agent)?;
     let tools = core.available_tools(&config).await?;
     if json {
         return Ok(output::json(&*tools)?);
+    }
+    if tools.is_empty() {
+        output::tell(&format!(
+            "agent {id:?} has no tools: its setting `tools` names none, as without a configuration for the \
+             embedded model, which is too small to use them"
+        ));
+        return Ok(ExitCode::SUCCESS);
     }
     let rows: Vec<Vec<String>> = tools
         .iter()
