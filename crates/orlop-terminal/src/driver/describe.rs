@@ -1,6 +1,6 @@
 //! What is known of a session: who answers, what was said, what it took.
 
-use super::asking::{Asking, action_call};
+use super::asking::Asking;
 use crate::model::{Block, Conversation, Previews, of_messages};
 use orlop_app::config::resolve_request_config;
 use orlop_app::store::EventQuery;
@@ -94,12 +94,11 @@ fn mode_of(config: &Config) -> Option<String> {
     config.text("permissions.mode").map(str::to_owned)
 }
 
-/// The mode that holds in a session, as the plugin of permissions says; nothing without it.
+/// The mode that was set for a session, which the plugin of permissions keeps with it. Its action that
+/// tells of the mode would leave an event each time.
 async fn mode_in(asking: &Asking, session: &str) -> Option<String> {
-    let params = Map::from_iter([("session_id".to_owned(), session.into())]);
-    let call = action_call("permissions", "list_permissions", params);
-    let told = asking.app.execute_application_action(call, Some(session)).await.ok()?;
-    told.get("mode")?.as_str().map(str::to_owned)
+    let kept = asking.app.plugin_state(session, "permissions").await.ok()??;
+    kept.value.get("mode")?.as_str().map(str::to_owned)
 }
 
 /// The token counts of all answers in a session, with the models that gave them.
