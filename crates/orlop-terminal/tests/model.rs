@@ -431,6 +431,20 @@ fn editing_a_message_sends_it_in_its_place() {
 }
 
 #[test]
+fn commands_of_plugins_are_sent_and_those_of_the_chat_are_not() {
+    let is_sent = |text: &str| {
+        let effects = Chat::new().type_(&format!("{text}\r"));
+        effects.iter().any(|effect| matches!(effect, Effect::App(Ask::Send { .. })))
+    };
+    for text in ["/new", "/clear", "/config", "/copy code", "/export json", "/compact"] {
+        assert!(is_sent(text), "{text}");
+    }
+    for text in ["/sessions", "/settings", "/copy", "/export", "/more", "/keys", "/quit"] {
+        assert!(!is_sent(text), "{text}");
+    }
+}
+
+#[test]
 fn who_is_quicker_than_a_list_gets_the_first_that_fits() {
     let mut chat = Chat::new();
     chat.type_("/sessions\r");

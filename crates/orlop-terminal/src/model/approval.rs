@@ -28,8 +28,8 @@ pub struct Asked {
     pub form: Option<Map>,
     /// Whether the question stood on the screen before the last key was pressed.
     pub(super) seen: bool,
-    /// Whether somebody looked at all of it.
-    opened: bool,
+    /// Whether all of it was written to the history.
+    pub(crate) opened: bool,
 }
 
 impl Asked {

@@ -111,7 +111,7 @@ impl Command {
     pub(super) fn typed(text: &str) -> Option<Self> {
         match text.trim() {
             "/sessions" | "/resume" => Some(Self::Sessions),
-            "/settings" | "/config" => Some(Self::Settings),
+            "/settings" => Some(Self::Settings),
             "/edit" => Some(Self::Edit),
             "/rename" => Some(Self::Rename),
             "/export" => Some(Self::Export),

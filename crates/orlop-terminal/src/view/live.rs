@@ -117,7 +117,8 @@ pub(super) fn approval(model: &Model, asked: &Asked, width: usize, most: usize) 
     }
     if about.len() > room {
         let shown = room.saturating_sub(1);
-        let hidden = format!("  … {} more rows, ^O shows all", about.len() - shown);
+        let how = if asked.opened { "all of it stands above" } else { "^O shows all" };
+        let hidden = format!("  … {} more rows, {how}", about.len() - shown);
         about.truncate(shown);
         about.push(Line::styled(hidden, Style::of(Colour::Yellow)).cut(width));
     }

@@ -57,6 +57,7 @@ fn what_does_not_fit_is_said_and_a_key_shows_all_of_it() {
     let history = chat.history();
     assert!(history.contains("shell\na.txt: change\n+line 1\n"), "{history}");
     assert!(history.contains("+line 60\n") && history.contains("\"path\": \"a.txt\""), "{history}");
+    assert!(chat.screen().contains("more rows, all of it stands above"), "{}", chat.screen());
     // Once; behind it is what was shortened before, which is nothing.
     chat.control('o');
     assert_eq!(chat.history(), "");
