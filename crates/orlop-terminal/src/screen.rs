@@ -170,7 +170,8 @@ impl<W: Write> Screen<W> {
     fn write_line(&self, bytes: &mut Vec<u8>, line: &Line) {
         for span in &line.spans {
             let codes = codes(&span.style, self.colours);
-            if let Some(link) = &span.style.link {
+            let link = span.style.link.as_ref().filter(|link| !link.contains(char::is_control));
+            if let Some(link) = link {
                 bytes.extend_from_slice(format!("\x1b]8;;{link}\x1b\\").as_bytes());
             }
             if !codes.is_empty() {
@@ -180,7 +181,7 @@ impl<W: Write> Screen<W> {
             if !codes.is_empty() {
                 bytes.extend_from_slice(b"\x1b[0m");
             }
-            if span.style.link.is_some() {
+            if link.is_some() {
                 bytes.extend_from_slice(b"\x1b]8;;\x1b\\");
             }
         }

@@ -1,5 +1,7 @@
 //! Text as it stands on the screen: styled pieces in lines, how wide they are, and where they break.
 
+use orlop_app::ui::plain_text;
+use std::borrow::Cow;
 use std::sync::Arc;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
@@ -105,16 +107,17 @@ impl Line {
         line
     }
 
-    /// Adds a piece. Tabs become spaces, because a tab is as wide as where it stands.
+    /// Adds a piece. Whatever a terminal would act on is left out, wherever the text is from: what
+    /// stands in a line is read and does nothing. Tabs become spaces, because a tab is as wide as
+    /// where it stands.
     pub fn push(&mut self, text: impl AsRef<str>, style: Style) {
-        let text = text.as_ref();
+        let text = harmless(text.as_ref());
         if text.is_empty() {
             return;
         }
-        let text = text.replace('\t', "    ");
         match self.spans.last_mut() {
             Some(last) if last.style == style => last.text.push_str(&text),
-            _ => self.spans.push(Span { text, style }),
+            _ => self.spans.push(Span { text: text.into_owned(), style }),
         }
     }
 
@@ -163,6 +166,24 @@ impl Line {
         }
         cut
     }
+}
+
+/// The text as one line of which nothing is acted on.
+fn harmless(text: &str) -> Cow<'_, str> {
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(plain_text(text).replace('\t', "    ").replace('\n', " "))
+}
+
+/// Who reads: somebody who sees a screen, or somebody to whom it is read out line by line.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Reader {
+    /// Marks, bars and columns say what is what.
+    #[default]
+    Eyes,
+    /// Words do.
+    Ears,
 }
 
 /// Where a line may break.
@@ -321,6 +342,16 @@ mod tests {
                 |}|
             "#]],
         );
+    }
+
+    #[test]
+    fn nothing_in_a_line_is_acted_on() {
+        let hostile =
+            "a\u{1b}[2J\u{9b}31mb\u{1b}]52;c;eA==\u{7}c\rd\ne\u{202e}f\u{2067}\tg\u{85}\u{7f}";
+        assert_eq!(Line::from(hostile).text(), "abc d ef    g");
+        // Nor what only comes together piece by piece.
+        let line = Line::from("\u{1b}").with("[2Jx", Style::strong());
+        assert_eq!(line.text(), "[2Jx");
     }
 
     #[test]

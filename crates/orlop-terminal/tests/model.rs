@@ -2,13 +2,22 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "model/away.rs"]
+mod away;
 mod common;
+#[path = "model/deciding.rs"]
+mod deciding;
+#[path = "model/drafts.rs"]
+mod drafts;
+#[path = "model/forms.rs"]
+mod forms;
 
 use common::{Chat, element, event, partial};
 use expect_test::expect;
 use orlop_app::EventKind;
 use orlop_app::ui::{Outcome, Surface};
 use orlop_core::{Map, Message};
+use orlop_terminal::editor::Sent;
 use orlop_terminal::model::{
     Ask, Choice, Deed, Effect, Item, Operation, Pick, Run, SessionUse, Told, What,
 };
@@ -316,15 +325,57 @@ fn what_an_action_did_to_sessions_is_followed() {
     assert!(chat.screen().contains("Sessions:"), "{}", chat.screen());
 }
 
+#[test] // K-18
+fn what_an_action_gives_is_copied_and_written() {
+    let mut chat = Chat::new();
+    let effects = json!({ "ui_effects": {
+        "copy_text": "ABCD", "download": { "asset_id": "a1", "name": "talk.md" },
+    } });
+    let effects = shown(&mut chat, Surface::SessionAction, effects);
+    let [
+        Effect::Terminal(Deed::Copy(text)),
+        Effect::App(Ask::Do(Operation::Download { asset, name })),
+    ] = &effects[..]
+    else {
+        panic!("{effects:?}")
+    };
+    assert_eq!((text.as_str(), asset.as_str(), name.as_str()), ("ABCD", "a1", "talk.md"));
+    assert!(chat.screen().contains("copied"), "{}", chat.screen());
+}
+
+#[test] // K-03
+fn a_card_says_how_long_its_call_took() {
+    let mut chat = Chat::new();
+    chat.type_("go\r");
+    chat.started("r1", "s1");
+    chat.history();
+    for (seconds, shown) in [(0, "● ls\n"), (3, "● ls  3.0 s\n"), (75, "● ls  75 s\n")] {
+        chat.event(event(EventKind::ToolCall {
+            call_id: "c1".into(),
+            name: "shell".into(),
+            call: Map::new(),
+            preview: "ls".into(),
+        }));
+        chat.later(seconds);
+        let running =
+            if seconds > 0 { format!("○ ls  {seconds} s") } else { "○ ls".to_owned() };
+        chat.input(orlop_terminal::model::Input::Tick);
+        assert!(chat.screen().contains(&running), "{}", chat.screen());
+        let message = Message::tool("").with_metadata(map(json!({ "tool_name": "shell" })));
+        chat.event(event(EventKind::ToolResult { call_id: "c1".into(), message }));
+        assert!(chat.history().ends_with(shown));
+    }
+}
+
 #[test]
 fn an_agent_waits_for_a_key() {
     let mut chat = Chat::new();
     chat.type_("go\r");
     chat.started("r1", "s1");
-    chat.ask_approval("c1");
+    chat.ask_and_see("c1");
     chat.check_screen(expect![[r#"
 
-        ⠋ waiting 0 s · Esc stops
+        ⠋ waiting for you 0 s · Esc stops
 
         ? it removes files (shell)
           {"command":"rm x"}
@@ -345,7 +396,7 @@ fn an_agent_waits_for_a_key() {
     );
     // Who is in the middle of a sentence answers nothing with it.
     chat.type_("wh");
-    chat.ask_approval("c2");
+    chat.ask_and_see("c2");
     assert!(!chat.type_("y").iter().any(|it| matches!(it, Effect::App(Ask::Decide(..)))));
     assert!(
         chat.screen().contains("Send or empty your line first.") && chat.screen().contains("› why")
@@ -368,13 +419,29 @@ fn an_agent_waits_for_a_key() {
 #[test]
 fn editing_a_message_sends_it_in_its_place() {
     let mut chat = Chat::new();
-    chat.tell(Told::Message { index: 2, text: "old words".into() });
+    let sent = Sent { session: "s1".into(), index: 2 };
+    chat.tell(Told::Message { sent: sent.clone(), text: "old words".into() });
     assert!(chat.screen().contains("✎ old words"));
     let effects = chat.type_(" and new\r");
-    let sent = effects.iter().any(|effect| {
-        matches!(effect, Effect::App(Ask::Send { draft, instead_of: Some(2), .. }) if draft.text == "old words and new")
+    let is_sent = effects.iter().any(|effect| {
+        matches!(effect, Effect::App(Ask::Send { draft, .. })
+            if draft.text == "old words and new" && draft.instead_of.as_ref() == Some(&sent))
     });
-    assert!(sent, "{effects:?}");
+    assert!(is_sent, "{effects:?}");
+}
+
+#[test]
+fn commands_of_plugins_are_sent_and_those_of_the_chat_are_not() {
+    let is_sent = |text: &str| {
+        let effects = Chat::new().type_(&format!("{text}\r"));
+        effects.iter().any(|effect| matches!(effect, Effect::App(Ask::Send { .. })))
+    };
+    for text in ["/new", "/clear", "/config", "/copy code", "/export json", "/compact"] {
+        assert!(is_sent(text), "{text}");
+    }
+    for text in ["/sessions", "/settings", "/copy", "/export", "/more", "/keys", "/quit"] {
+        assert!(!is_sent(text), "{text}");
+    }
 }
 
 #[test]
@@ -398,9 +465,9 @@ fn files_that_are_pasted_go_along() {
     let mut chat = Chat::new();
     let effects = chat.paste("'/tmp/a b.png'");
     assert!(
-        matches!(&effects[..], [Effect::App(Ask::Inspect { path, .. })] if path == "/tmp/a b.png")
+        matches!(&effects[..], [Effect::App(Ask::Inspect { paths, .. })] if paths[..] == ["/tmp/a b.png"])
     );
-    chat.tell(Told::File { path: "/tmp/a b.png".into(), text: String::new(), is_file: true });
+    chat.tell(Told::Pasted { text: String::new(), files: vec!["/tmp/a b.png".into()] });
     chat.type_("what is it?");
     assert!(chat.screen().contains("› [File a b.png] what is it?"));
     let effects = chat.type_("\r");
@@ -410,11 +477,7 @@ fn files_that_are_pasted_go_along() {
         ("what is it?", &["/tmp/a b.png".to_owned()][..])
     );
     chat.paste("/not/a/file");
-    chat.tell(Told::File {
-        path: "/not/a/file".into(),
-        text: "/not/a/file".into(),
-        is_file: false,
-    });
+    chat.tell(Told::Pasted { text: "/not/a/file".into(), files: Vec::new() });
     assert!(chat.screen().contains("› /not/a/file"));
 }
 
@@ -435,5 +498,5 @@ fn small_screens_show_the_end_of_what_is_long() {
         ⠋ answering 0 s · E…
 
         ›
-        default · m · ~/pro…"#]]);
+        default · m · …oject"#]]);
 }

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use orlop_terminal::screen::{Frame, Screen};
-use orlop_terminal::text::{Colour, Line, Style};
+use orlop_terminal::text::{Colour, Line, Reader, Style};
 use std::io::{self, Write};
 use std::num::NonZeroU16;
 use std::sync::{Arc, Mutex};
@@ -120,7 +120,7 @@ fn without_colours_only_colours_are_missing() {
 fn links_are_marked_for_terminals_that_know_them() {
     let written = Written::default();
     let mut screen = Screen::new(written.clone(), true, (80, 5));
-    let lines = orlop_terminal::markdown::render("<https://example.test>", 80);
+    let lines = orlop_terminal::markdown::render("<https://example.test>", 80, Reader::Eyes);
     screen.draw(&lines, Frame::default()).unwrap();
     let bytes = written.0.lock().unwrap().clone();
     let text = String::from_utf8(bytes).unwrap();

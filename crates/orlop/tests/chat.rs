@@ -4,10 +4,14 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
+#[path = "chat/copying.rs"]
+mod copying;
 #[path = "chat/editor.rs"]
 mod editor;
 #[path = "chat/first_run.rs"]
 mod first_run;
+#[path = "chat/plain.rs"]
+mod plain;
 #[path = "chat/screen.rs"]
 mod screen;
 #[path = "chat/sessions.rs"]
@@ -283,6 +287,21 @@ async fn without_a_key_the_embedded_model_is_offered_in_one_line() {
     terminal.shows("default · smollm2");
     terminal.press("hello\r");
     terminal.shows("orlop model pull smollm2");
+    terminal.press(CONTROL_D);
+    assert_eq!(terminal.ends(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_model_that_cannot_be_brought_does_not_end_the_chat() {
+    let place = Place::new("chat-no-model").await;
+    std::fs::remove_file(place.path().join("orlop.toml")).unwrap();
+    // Where its folder would be is a file.
+    place.write("home/models", "");
+    let mut terminal = open(&place, &[], &[]);
+    terminal.shows("Bring it now? [Y/n]");
+    terminal.press("y\n");
+    terminal.shows("^K commands");
+    terminal.shows("The model could not be brought: ");
     terminal.press(CONTROL_D);
     assert_eq!(terminal.ends(), 0);
 }

@@ -136,6 +136,7 @@ async fn place(name: &str) -> Place {
                 Reply::text(["The tool said: ", last["content"].as_str().unwrap()]).any()
             }
             _ if last["content"] == "go" => Reply::tool_call("c1", "rm", "{\"of\":\"x\"}").any(),
+            _ if last["content"] == "hostile" => Reply::tool_call("c1", "hostile", "{}").any(),
             _ if last["content"] == "list" => Reply::tool_call("c1", "list", "{}").any(),
             _ if last["content"] == "break" => Reply::tool_call("c1", "break", "{}").any(),
             _ => Reply::text(["You said: ", last["content"].as_str().unwrap_or_default()]).any(),
@@ -165,6 +166,14 @@ async fn a_tool_that_asks_is_allowed_or_denied_with_a_reason() {
     let screen = terminal.shows("✗ Remove x");
     terminal.hides("Esc stops");
     assert!(terminal.everything().contains("not today"), "{screen}");
+    // Allowed for good, it is not asked again.
+    terminal.press("go\r");
+    terminal.shows("a  always allow");
+    terminal.press("a");
+    terminal.hides("Esc stops");
+    terminal.press("go\r");
+    terminal.until("did it unasked", |screen| screen.matches("said: removed").count() >= 2);
+    terminal.hides("Esc stops");
     terminal.press(CONTROL_D);
     assert_eq!(terminal.ends(), 0);
 }
@@ -299,13 +308,14 @@ async fn line_by_line_everything_is_reached_without_redrawing() {
     let mut command = place.program("sh");
     let test = std::env::current_exe().unwrap();
     let script = format!(
-        "printf 'hello\\n/palette\\nbook\\n1\\nseven\\n7\\ngo\\ny\\n/quit\\n' | {} --exact own_program --nocapture --quiet",
+        "printf 'hello\\n/palette\\nbook\\n1\\nseven\\n7\\ngo\\nn\\ngo\\ny\\n/templates\\n1\\n it is dry\\nhostile\\ny\\n/more\\n/quit\\n' | {} --exact own_program --nocapture --quiet",
         test.display()
     );
     command.args(["-c", &script]).env(ARGUMENTS, "--plain");
     let done = common::finish(command.spawn().unwrap()).await;
     assert_eq!(done.code, Some(0), "{done:?}");
-    assert!(!done.out.contains('\x1b'), "{done:?}");
+    let acts = |c: char| (c.is_control() && c != '\n') || "\u{202e}\u{2066}".contains(c);
+    assert!(!done.out.contains(acts), "{done:?}");
     let mut rest = done.out.as_str();
     for words in [
         "You said: hello",
@@ -315,8 +325,18 @@ async fn line_by_line_everything_is_reached_without_redrawing() {
         "must be a whole number",
         "Berth 7 is yours.",
         "1. Pay now",
+        // What would be done is read out, and not only with what.
+        "Remove x\n-gone\n",
+        "y: allow once",
+        "Tool failed: Remove x",
         "y: allow once",
         "The tool said: removed",
+        // A template is read out, and goes on.
+        "Dear harbour master,\nHow it goes on",
+        "You said: Dear harbour master, it is dry",
+        "Tool: hostile",
+        "more lines, /more shows all",
+        "hostile\nquay\nquay\n",
     ] {
         let place = rest.find(words).unwrap_or_else(|| panic!("{words}:\n{}", done.out));
         rest = &rest[place..];

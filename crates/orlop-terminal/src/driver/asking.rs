@@ -1,7 +1,7 @@
 //! What the chat asks of the application, carried out through the host.
 
 use super::{Options, describe, listing, operating};
-use crate::editor::Draft;
+use crate::editor::{Draft, Sent};
 use crate::model::{Ask, Conversation, Input, Run, Told, What};
 use orlop_app::assets::Upload;
 use orlop_app::ui::{Outcome, Sources, plain_text};
@@ -10,7 +10,7 @@ use orlop_core::types::ActionOwner;
 use orlop_core::{ActionCall, CallContext, Error, ErrorClass, Map, Result, Value};
 use serde_json::json;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// The application, asked in the name of the chat.
 #[derive(Clone)]
@@ -19,8 +19,8 @@ pub(super) struct Asking {
     pub(super) app: Application,
     pub(super) folder: Arc<str>,
     pub(super) home: Option<Arc<str>>,
-    /// What is known of the session now.
-    current: Arc<Mutex<Conversation>>,
+    /// What was known of the session when it was asked.
+    current: Arc<Conversation>,
     plain: bool,
 }
 
@@ -47,22 +47,23 @@ impl Asking {
         Self { host, app, folder, home: home.map(Into::into), current: Arc::default(), plain }
     }
 
-    pub(super) fn current(&self) -> Conversation {
-        self.current.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// The same, asked when this was known of the session.
+    pub(super) fn about(&self, conversation: Conversation) -> Self {
+        Self { current: Arc::new(conversation), ..self.clone() }
     }
 
-    pub(super) fn set_current(&self, conversation: &Conversation) {
-        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        current.clone_from(conversation);
+    pub(super) fn current(&self) -> &Conversation {
+        &self.current
     }
 
     /// Carries something out, and tells what comes of it.
     pub(super) async fn carry_out(&self, ask: Ask, say: &(dyn Fn(Input) + Sync)) {
         let tell = |told: Told| say(Input::Told(Box::new(told)));
         match ask {
-            Ask::Send { draft, instead_of, conversation } => {
-                if let Err(error) = self.send(draft, instead_of, *conversation, say).await {
-                    tell(Told::NotSent(plain_text(error.message())));
+            Ask::Send { number, draft } => {
+                if let Err(error) = self.send(number, &draft, say).await {
+                    let error = plain_text(error.message());
+                    tell(Told::NotSent { number, draft, error });
                 }
             }
             Ask::Cancel(request) => {
@@ -107,11 +108,17 @@ impl Asking {
                 let outcome = Box::new(Outcome::of(self.run(&run).await));
                 tell(Told::Acted { run, outcome });
             }
-            Ask::Inspect { path, text } => {
-                let whole = self.path(&path);
-                let is_file = std::fs::metadata(&whole).is_ok_and(|it| it.is_file());
-                let path = whole.display().to_string();
-                tell(Told::File { path, text, is_file });
+            Ask::Inspect { paths, text } => {
+                let mut files = Vec::with_capacity(paths.len());
+                for path in &paths {
+                    let path = self.path(path);
+                    if tokio::fs::metadata(&path).await.is_ok_and(|it| it.is_file()) {
+                        files.push(path.display().to_string());
+                    }
+                }
+                // One that is none makes all of it a text.
+                files.truncate(if files.len() == paths.len() { paths.len() } else { 0 });
+                tell(Told::Pasted { text, files });
             }
         }
     }
@@ -119,7 +126,7 @@ impl Asking {
     /// The agent and the session, if it is stored.
     fn at(&self) -> (String, Option<String>) {
         let current = self.current();
-        (current.agent, current.session)
+        (current.agent.clone(), current.session.clone())
     }
 
     /// A path as people write it.
@@ -130,35 +137,26 @@ impl Asking {
         }
     }
 
-    async fn send(
-        &self,
-        draft: Draft,
-        instead_of: Option<usize>,
-        mut conversation: Conversation,
-        say: &(dyn Fn(Input) + Sync),
-    ) -> Result<()> {
+    async fn send(&self, number: u64, draft: &Draft, say: &(dyn Fn(Input) + Sync)) -> Result<()> {
         let tell = |told: Told| say(Input::Told(Box::new(told)));
-        if let (Some(index), Some(session)) = (instead_of, conversation.session.clone()) {
-            // What was said from there on stays in the session it was said in.
-            conversation.session = None;
-            if let Some(last) = index.checked_sub(1).and_then(|last| i64::try_from(last).ok()) {
-                let fork = self.app.fork_session(&session, Some(last), None).await?;
-                conversation.session = Some(fork.session.id().to_owned());
-            }
-        }
+        let conversation = self.current();
         let mut attachments = Vec::with_capacity(draft.files.len());
         for file in &draft.files {
             attachments.push(self.attach(Path::new(file)).await?);
         }
+        let session = match &draft.instead_of {
+            Some(sent) => self.fork_before(sent).await?,
+            None => conversation.session.clone(),
+        };
         let mut metadata = Map::from_iter([("working_dir".to_owned(), (*self.folder).into())]);
         if !conversation.overrides.is_empty() {
             metadata.insert("overrides".to_owned(), conversation.overrides.clone().into());
         }
         let request = ChatRequest {
-            session_id: conversation.session.clone(),
+            session_id: session,
             agent_id: Some(conversation.agent.clone()).filter(|agent| !agent.is_empty()),
             metadata,
-            content: draft.text.into(),
+            content: draft.text.clone().into(),
             attachments,
             stream: true,
             context: context(self.plain),
@@ -167,24 +165,36 @@ impl Asking {
         let mut chat = self.host.chat(request).await?;
         let was_handled = chat.handled.is_some();
         let (request_id, session_id) = (chat.request_id.clone(), chat.session_id.clone());
-        tell(Told::Started { request_id, session_id: session_id.clone() });
+        tell(Told::Started { number, request_id, session_id: session_id.clone() });
+        let known = async || {
+            if let Ok(known) = describe::after(self, &session_id, was_handled).await {
+                let of = Some(session_id.clone());
+                tell(Told::Known { of, conversation: Box::new(known) });
+            }
+        };
         while let Some(event) = chat.next().await {
-            let ends = event.kind.ends_request();
-            if ends && let Ok(known) = describe::after(self, &session_id, was_handled).await {
-                tell(Told::Known(Box::new(known)));
+            if event.kind.ends_request() {
+                known().await;
             }
             say(Input::Event(event));
         }
         chat.ended().await;
         // A title may come a little later.
-        if let Ok(known) = describe::after(self, &session_id, was_handled).await {
-            tell(Told::Known(Box::new(known)));
-        }
+        known().await;
         Ok(())
     }
 
+    /// A copy of a session that ends before a message; nothing if it begins with that one. What was
+    /// said from there on stays in the session it was said in.
+    async fn fork_before(&self, sent: &Sent) -> Result<Option<String>> {
+        let last = sent.index.checked_sub(1).and_then(|last| i64::try_from(last).ok());
+        let Some(last) = last else { return Ok(None) };
+        let fork = self.app.fork_session(&sent.session, Some(last), None).await?;
+        Ok(Some(fork.session.id().to_owned()))
+    }
+
     async fn attach(&self, path: &Path) -> Result<String> {
-        let bytes = std::fs::read(path).map_err(|error| {
+        let bytes = tokio::fs::read(path).await.map_err(|error| {
             let path = path.display();
             Error::bad_argument(format!("{path} cannot be attached: {error}; name another file"))
         })?;
@@ -236,7 +246,7 @@ impl Asking {
     }
 }
 
-fn action_call(plugin: &str, action: &str, params: Map) -> ActionCall {
+pub(super) fn action_call(plugin: &str, action: &str, params: Map) -> ActionCall {
     ActionCall { plugin: plugin.to_owned(), action: action.to_owned(), params }
 }
 

@@ -1,13 +1,17 @@
 //! What is known of a session: who answers, what was said, what it took.
 
 use super::asking::Asking;
-use crate::model::{Block, Conversation, of_messages};
-use orlop_app::Loaded;
+use crate::model::{Block, Conversation, Previews, of_messages};
 use orlop_app::config::resolve_request_config;
-use orlop_core::{Error, Map, Result, Session, Value};
+use orlop_app::store::EventQuery;
+use orlop_app::{EventKind, Loaded};
+use orlop_core::{Config, Error, Map, Message, Result, Role, Session, Value};
 
 /// How many messages of a session are written when it is opened.
 const RECENT: usize = 100;
+
+/// How many requests are looked through for what their calls were about to do.
+const REQUESTS: usize = 30;
 
 /// A session that is not stored yet.
 pub(super) fn new(asking: &Asking, agent: Option<String>, overrides: Map) -> Result<Conversation> {
@@ -17,16 +21,15 @@ pub(super) fn new(asking: &Asking, agent: Option<String>, overrides: Map) -> Res
     };
     let (core, config) = asking.app.agent(&agent)?;
     let config = resolve_request_config(&config, &[&overrides]);
-    let conversation = Conversation {
+    Ok(Conversation {
         agent,
         model: config.text("model").unwrap_or_default().to_owned(),
         overrides,
         folder: folder(asking),
         window: core.context_window(&config),
+        mode: mode_of(&config),
         ..Conversation::default()
-    };
-    asking.set_current(&conversation);
-    Ok(conversation)
+    })
 }
 
 /// A stored session; one that does not exist is not found.
@@ -38,8 +41,7 @@ pub(super) async fn stored(asking: &Asking, id: &str) -> Result<Conversation> {
     };
     let title = asking.app.store().head(asking.app.scope(), id).await?.and_then(|head| head.title);
     let conversation = of_loaded(asking, &loaded, title)?;
-    asking.set_current(&conversation);
-    Ok(conversation)
+    Ok(Conversation { mode: mode_in(asking, id).await.or(conversation.mode), ..conversation })
 }
 
 /// After a request: a command may have stored nothing, and then the session stays a new one.
@@ -47,7 +49,7 @@ pub(super) async fn after(asking: &Asking, id: &str, was_handled: bool) -> Resul
     match stored(asking, id).await {
         Err(_) if was_handled => {
             let current = asking.current();
-            new(asking, Some(current.agent), current.overrides)
+            new(asking, Some(current.agent.clone()), current.overrides.clone())
         }
         known => known,
     }
@@ -83,7 +85,20 @@ fn of_loaded(asking: &Asking, loaded: &Loaded, title: Option<String>) -> Result<
         cost,
         context: window.filter(|_| last > 0).map(|window| (last, window)),
         window,
+        mode: mode_of(&config),
     })
+}
+
+/// The mode of permissions that the settings name.
+fn mode_of(config: &Config) -> Option<String> {
+    config.text("permissions.mode").map(str::to_owned)
+}
+
+/// The mode that was set for a session, which the plugin of permissions keeps with it. Its action that
+/// tells of the mode would leave an event each time.
+async fn mode_in(asking: &Asking, session: &str) -> Option<String> {
+    let kept = asking.app.plugin_state(session, "permissions").await.ok()??;
+    kept.value.get("mode")?.as_str().map(str::to_owned)
 }
 
 /// The token counts of all answers in a session, with the models that gave them.
@@ -105,8 +120,28 @@ pub(super) async fn history(asking: &Asking, id: &str) -> Result<Vec<Block>> {
         let text = format!("… {skipped} earlier messages");
         blocks.push(Block::Notice(crate::model::Tone::Info, text));
     }
-    blocks.extend(of_messages(messages.iter().skip(skipped)));
+    let recent: Vec<&Message> = messages.iter().skip(skipped).collect();
+    let previews = match recent.iter().any(|message| message.role() == Role::Tool) {
+        true => previews(asking, id).await?,
+        false => Previews::new(),
+    };
+    blocks.extend(of_messages(&recent, previews));
     Ok(blocks)
+}
+
+/// What the calls of the last requests were about to do.
+async fn previews(asking: &Asking, session: &str) -> Result<Previews> {
+    let mut previews = Previews::new();
+    let requests = asking.app.session_requests(session, REQUESTS).await?;
+    for request in requests.into_iter().rev() {
+        let query = EventQuery { request: Some(request.request_id), ..EventQuery::default() };
+        for event in asking.app.store().events(asking.app.scope(), &query).await? {
+            if let EventKind::ToolCall { call_id, preview, .. } = event.kind {
+                previews.push((call_id, preview));
+            }
+        }
+    }
+    Ok(previews)
 }
 
 /// The working folder as people write it.

@@ -110,7 +110,7 @@ pub(super) async fn preview(asking: &Asking, session: &str) -> Result<Vec<String
 }
 
 fn agents(asking: &Asking) -> Vec<Item> {
-    let current = asking.current().agent;
+    let current = &asking.current().agent;
     let item = |id: &str| {
         let about = match asking.app.agent(id) {
             Ok((_, config)) => {
@@ -160,8 +160,8 @@ async fn settled(asking: &Asking) -> Result<(Core, Config)> {
 }
 
 async fn messages(asking: &Asking, used: &MessageUse) -> Result<Vec<Item>> {
-    let Some(session) = asking.current().session else { return Ok(Vec::new()) };
-    let session = asking.app.stored_session(&session).await?;
+    let Some(session) = &asking.current().session else { return Ok(Vec::new()) };
+    let session = asking.app.stored_session(session).await?;
     let fits = |message: &Message| *used != MessageUse::Edit || message.role() == Role::User;
     let listed = session.messages().iter().enumerate().rev();
     let item = |(index, message): (usize, &Message)| {
@@ -195,8 +195,8 @@ async fn settings(asking: &Asking) -> Result<Vec<Item>> {
 }
 
 async fn changes(asking: &Asking) -> Result<Vec<Item>> {
-    let Some(session) = asking.current().session else { return Ok(Vec::new()) };
-    let changes = asking.app.changes(&session).await?;
+    let Some(session) = &asking.current().session else { return Ok(Vec::new()) };
+    let changes = asking.app.changes(session).await?;
     let open = changes.into_iter().filter(|change| !change.undone);
     let item = |change: orlop_app::store::ChangeNote| Item {
         label: format!("{} of {}", change.action, change.plugin),

@@ -4,6 +4,7 @@
 
 mod asking;
 mod describe;
+mod files;
 mod listing;
 mod operating;
 mod plain;
@@ -18,7 +19,7 @@ use crate::model::{Ask, Conversation, Input, Model, Told};
 use asking::Asking;
 use crossterm::event::{Event, EventStream};
 use futures::StreamExt;
-use orlop_app::Host;
+use orlop_app::{Application, EventKind, Follow, Host};
 use orlop_core::{Error, Map, Result};
 use remembered::Remembered;
 use std::path::PathBuf;
@@ -54,6 +55,10 @@ pub struct Options {
     pub home: Option<String>,
 }
 
+/// What the chat asks for, each with what was known of its session at that moment: another session
+/// may be in front before it is carried out.
+pub(crate) type Asks = mpsc::UnboundedSender<(Ask, Conversation)>;
+
 /// Asks whoever reads keys to stop for a while: answered when nobody reads any more, and over when
 /// the other end is dropped.
 pub(crate) struct Pause {
@@ -81,8 +86,10 @@ pub async fn chat(host: &Host, options: Options) -> Result<()> {
     let drawing = tokio::task::spawn_blocking(move || window.run());
     let reading = tokio::spawn(read_keys(signals.clone(), pauses));
     let listening = tokio::spawn(listen(signals.clone()));
+    let following = tokio::spawn(follow_plugins(asking.app.clone(), signals.clone()));
     carry_out(asking, asks, &signals).await;
     reading.abort();
+    following.abort();
     listening.abort();
     let drawn = drawing.await;
     let drawn = drawn.map_err(|error| Error::internal(format!("the chat broke off: {error}")))?;
@@ -115,9 +122,13 @@ async fn begin(
 }
 
 /// Carries out what the chat asks for until it leaves.
-async fn carry_out(asking: Asking, mut asks: UnboundedReceiver<Ask>, signals: &Sender<Signal>) {
-    while let Some(ask) = asks.recv().await {
-        let (asking, signals) = (asking.clone(), signals.clone());
+async fn carry_out(
+    asking: Asking,
+    mut asks: UnboundedReceiver<(Ask, Conversation)>,
+    signals: &Sender<Signal>,
+) {
+    while let Some((ask, conversation)) = asks.recv().await {
+        let (asking, signals) = (asking.about(conversation), signals.clone());
         tokio::spawn(async move {
             let say = |input: Input| drop(signals.send(Signal::Input(input)));
             let is_request = matches!(ask, Ask::Send { .. });
@@ -126,6 +137,17 @@ async fn carry_out(asking: Asking, mut asks: UnboundedReceiver<Ask>, signals: &S
                 let _ = signals.send(Signal::Done);
             }
         });
+    }
+}
+
+/// Passes on what plugins publish beside requests.
+async fn follow_plugins(app: Application, signals: Sender<Signal>) {
+    let Ok(mut events) = app.follow_events(Follow::default()).await else { return };
+    while let Some(event) = events.next().await {
+        let is_published = matches!(event.kind, EventKind::Other(_));
+        if is_published && signals.send(Signal::Input(Input::Event(event))).is_err() {
+            return;
+        }
     }
 }
 

@@ -3,19 +3,21 @@
 
 use super::asking::Asking;
 use super::window::Signal;
-use super::{Options, begin, carry_out, describe};
-use crate::model::{Ask, Command, Deed, Effect, Model};
+use super::{Asks, Options, begin, carry_out, describe, follow_plugins};
+use crate::model::{Ask, Block, Command, Deed, Effect, Model, Tone};
+use crate::text::Reader;
 use crate::view::History;
 use orlop_app::Host;
+use orlop_app::ui::plain_text;
 use orlop_core::{Error, Result};
 use std::collections::VecDeque;
 use std::io::{self, BufRead, Write};
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::Instant;
-use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::unbounded_channel;
 
-/// Chats line by line until the input ends or the user leaves.
-pub async fn plain(host: &Host, options: Options) -> Result<()> {
+/// Chats line by line until the input ends or the user leaves. Gives whether no request failed.
+pub async fn plain(host: &Host, options: Options) -> Result<bool> {
     let asking = Asking::plain(host.clone(), &options);
     let conversation = match &options.session {
         Some(id) => describe::stored(&asking, id).await?,
@@ -28,7 +30,7 @@ pub async fn plain(host: &Host, options: Options) -> Result<()> {
     }
     let chat = Lines {
         model: Model::new(options.keys, conversation),
-        history: History::default(),
+        history: History::new(Reader::Ears),
         inbox,
         asks: outbox,
         since: Instant::now(),
@@ -49,14 +51,16 @@ pub async fn plain(host: &Host, options: Options) -> Result<()> {
             }
         }
     });
+    let following = tokio::spawn(follow_plugins(asking.app.clone(), signals.clone()));
     carry_out(asking, asks, &signals).await;
     listening.abort();
+    following.abort();
     let written = writing.await;
     let written =
         written.map_err(|error| Error::internal(format!("the chat broke off: {error}")))?;
     match written {
         // Nobody reads any more.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(true),
         written => written
             .map_err(|error| Error::internal(format!("the output cannot be written: {error}"))),
     }
@@ -77,7 +81,7 @@ struct Lines {
     model: Model,
     history: History,
     inbox: Receiver<Signal>,
-    asks: UnboundedSender<Ask>,
+    asks: Asks,
     since: Instant,
     /// What was last asked.
     question: String,
@@ -91,7 +95,7 @@ struct Lines {
 }
 
 impl Lines {
-    fn run(mut self, out: &mut impl Write) -> io::Result<()> {
+    fn run(mut self, out: &mut impl Write) -> io::Result<bool> {
         self.write(out)?;
         while !self.left {
             let Ok(signal) = self.inbox.recv() else { break };
@@ -111,7 +115,8 @@ impl Lines {
             }
         }
         self.model.finish();
-        self.write_history(out)
+        self.write_history(out)?;
+        Ok(!self.model.failed)
     }
 
     /// Whether a line is wanted now.
@@ -165,21 +170,41 @@ impl Lines {
                 Effect::App(Ask::Complete(_)) => {}
                 Effect::App(ask) => {
                     self.pending += usize::from(!matches!(ask, Ask::Send { .. }));
-                    let _ = self.asks.send(ask);
+                    let _ = self.asks.send((ask, self.model.conversation.clone()));
                 }
-                Effect::Terminal(Deed::Leave) => self.left = true,
-                // Pages and texts to copy are written, which is what can be done here.
-                Effect::Terminal(_) => {}
+                Effect::Terminal(deed) => self.perform(deed),
             }
+        }
+    }
+
+    /// Does what can be done with lines, and says what cannot.
+    fn perform(&mut self, deed: Deed) {
+        match deed {
+            Deed::Leave => self.left = true,
+            Deed::Copy(text) => {
+                let title = "Nothing can be copied from here. The text is:".to_owned();
+                self.model.say(Block::Whole { title, text });
+                self.model.hint = None;
+            }
+            Deed::Edit(_) => {
+                let text = "Line by line there is no other editor; write it here";
+                self.model.notice(Tone::Info, text);
+            }
+            // Addresses of pages are written in any case; the rest is of screens.
+            Deed::Open(_) | Deed::Bell | Deed::Wipe | Deed::Suspend | Deed::Title(_) => {}
         }
     }
 
     fn write(&mut self, out: &mut impl Write) -> io::Result<()> {
         self.write_history(out)?;
+        if let Some(hint) = self.model.hint.take() {
+            writeln!(out, "{}", plain_text(&hint))?;
+            self.question.clear();
+        }
         let question = self.model.question().unwrap_or_default();
         if question != self.question && !self.left {
             self.show_displays(out)?;
-            write!(out, "{question}")?;
+            write!(out, "{}", plain_text(&question))?;
             out.flush()?;
             self.question = question;
         }
@@ -188,13 +213,11 @@ impl Lines {
 
     fn write_history(&mut self, out: &mut impl Write) -> io::Result<()> {
         let width = super::terminal::size().0;
-        let blocks = self.model.take_history();
-        for block in blocks.iter().filter(|block| !block.is_from_user()) {
-            for line in self.history.lines(block, width) {
-                writeln!(out, "{}", line.text().trim_end())?;
-            }
+        let lines = self.history.take(&mut self.model, width);
+        for line in &lines {
+            writeln!(out, "{}", line.text().trim_end())?;
         }
-        if !blocks.is_empty() {
+        if !lines.is_empty() {
             self.question.clear();
         }
         out.flush()
@@ -207,12 +230,5 @@ impl Lines {
             self.write_history(out)?;
         }
         Ok(())
-    }
-}
-
-/// What was typed stands there already.
-impl crate::model::Block {
-    fn is_from_user(&self) -> bool {
-        matches!(self, Self::User { .. })
     }
 }

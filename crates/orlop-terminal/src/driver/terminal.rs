@@ -83,10 +83,31 @@ pub(super) fn size() -> (usize, usize) {
     (or(width, 80), or(height, 24))
 }
 
-/// What puts a text where other programs can paste it from, also over SSH.
-pub(super) fn copying(text: &str) -> String {
+/// Puts a text where other programs can paste it from, also over SSH: gives the sequence that the
+/// terminal has to be sent, if one is needed.
+pub(super) fn copy(text: &str) -> Option<String> {
     let encoded = base64::engine::general_purpose::STANDARD.encode(text);
-    format!("\x1b]52;c;{encoded}\x1b\\")
+    let sequence = format!("\x1b]52;c;{encoded}\x1b\\");
+    if std::env::var_os("TMUX").is_none() {
+        return Some(sequence);
+    }
+    // tmux passes over this sequence of programs unless it is told otherwise, but takes a text itself
+    // and hands it on to its terminal. An old one does not, and may let it through in a wrapping.
+    match copy_in_tmux(text) {
+        Ok(true) => None,
+        _ => Some(format!("\x1bPtmux;{}\x1b\\", sequence.replace('\x1b', "\x1b\x1b"))),
+    }
+}
+
+/// Whether tmux took the text.
+fn copy_in_tmux(text: &str) -> io::Result<bool> {
+    let mut command = Command::new("tmux");
+    command.args(["load-buffer", "-w", "-"]).stdin(Stdio::piped());
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+    if let Some(mut input) = child.stdin.take() {
+        io::Write::write_all(&mut input, text.as_bytes())?;
+    }
+    Ok(child.wait()?.success())
 }
 
 /// Opens a page with the program of the system, if there is one and somebody to see it.

@@ -1,12 +1,13 @@
 //! The thread that has the terminal: it takes what happens, lets the chat change, and draws it, at
 //! most sixty times a second.
 
-use super::Pause;
 use super::remembered::Remembered;
 use super::terminal::{self, Raw};
-use crate::model::{Ask, Command, Deed, Effect, Input, Model, Told};
+use super::{Asks, Pause};
+use crate::model::{Command, Deed, Effect, Input, Model, Told};
 use crate::screen::Screen;
 use crate::view::{self, History};
+use orlop_app::ui::plain_line;
 use std::io::{self, Stdout};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
@@ -52,7 +53,7 @@ pub(super) struct Window {
     history: History,
     remembered: Remembered,
     inbox: Receiver<Signal>,
-    asks: UnboundedSender<Ask>,
+    asks: Asks,
     pauses: UnboundedSender<Pause>,
     since: Instant,
     left: bool,
@@ -64,7 +65,7 @@ impl Window {
         remembered: Remembered,
         colours: bool,
         inbox: Receiver<Signal>,
-        (asks, pauses): (UnboundedSender<Ask>, UnboundedSender<Pause>),
+        (asks, pauses): (Asks, UnboundedSender<Pause>),
     ) -> io::Result<Self> {
         let raw = Raw::enter()?;
         let screen = Screen::new(io::stdout(), colours, terminal::size());
@@ -144,7 +145,9 @@ impl Window {
         self.model.editor.history.take_added().iter().for_each(|text| self.remembered.add(text));
         for effect in effects {
             match effect {
-                Effect::App(ask) => drop(self.asks.send(ask)),
+                Effect::App(ask) => {
+                    let _ = self.asks.send((ask, self.model.conversation.clone()));
+                }
                 Effect::Terminal(deed) => self.perform(deed)?,
             }
         }
@@ -154,8 +157,11 @@ impl Window {
     fn perform(&mut self, deed: Deed) -> io::Result<()> {
         match deed {
             Deed::Bell => self.screen.send("\x07"),
-            Deed::Copy(text) => self.screen.send(&terminal::copying(&text)),
-            Deed::Title(title) => self.screen.send(&format!("\x1b]2;{title}\x1b\\")),
+            Deed::Copy(text) => match terminal::copy(&text) {
+                Some(sequence) => self.screen.send(&sequence),
+                None => Ok(()),
+            },
+            Deed::Title(title) => self.screen.send(&format!("\x1b]2;{}\x1b\\", plain_line(&title))),
             Deed::Open(url) => {
                 terminal::open(&url);
                 Ok(())
@@ -196,13 +202,10 @@ impl Window {
 
     fn draw(&mut self) -> io::Result<Instant> {
         let size = self.screen.size();
-        let blocks = self.model.take_history();
-        let mut lines = Vec::new();
-        for block in &blocks {
-            lines.extend(self.history.lines(block, size.0));
-        }
+        let lines = self.history.take(&mut self.model, size.0);
         let frame = view::frame(&self.model, size);
         self.screen.draw(&lines, frame)?;
+        self.model.drawn();
         Ok(Instant::now())
     }
 }

@@ -11,7 +11,7 @@ mod vi;
 
 pub use history::History;
 pub(crate) use history::MOST as MOST_REMEMBERED;
-pub use paste::{Attached, Draft};
+pub use paste::{Attached, Draft, Sent};
 
 use crate::text::{Break, Colour, Line, Style, wrap};
 use crossterm::event::KeyEvent;
@@ -73,10 +73,22 @@ impl Editor {
         self.keys == Keys::Vi && self.vi.is_normal()
     }
 
-    /// Writes this in place of everything, with the cursor at the end.
-    pub fn set(&mut self, text: impl Into<String>) {
+    /// Writes this in place of everything, with the cursor at the end. Marks in it stand for what
+    /// they stood for before.
+    pub fn set(&mut self, text: impl AsRef<str>) {
         self.remember();
-        self.text = text.into();
+        self.text = orlop_app::ui::plain_text(text.as_ref());
+        self.cursor = self.text.len();
+    }
+
+    /// Puts a draft back in front of what is written, with its files.
+    pub fn put_back(&mut self, draft: &Draft) {
+        self.remember();
+        let written = std::mem::take(&mut self.text);
+        self.cursor = 0;
+        draft.files.iter().for_each(|file| self.attach(file));
+        let gap = if draft.text.is_empty() || written.is_empty() { "" } else { "\n" };
+        self.text.push_str(&format!("{}{gap}{written}", draft.text));
         self.cursor = self.text.len();
     }
 
@@ -92,9 +104,9 @@ impl Editor {
         draft
     }
 
-    /// The whole text, with folded parts written out.
+    /// The whole text, with folded parts written out; files stay marks.
     pub fn whole(&self) -> String {
-        paste::draft(&self.text, &self.folded).text
+        paste::written_out(&self.text, &self.folded)
     }
 
     /// Takes a key; `false` if it means nothing here.

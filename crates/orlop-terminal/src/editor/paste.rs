@@ -27,6 +27,17 @@ pub struct Draft {
     pub text: String,
     /// Paths of files that go with it.
     pub files: Vec<Attached>,
+    /// The message that it takes the place of, if it was sent before.
+    pub instead_of: Option<Sent>,
+}
+
+/// A message that was sent before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sent {
+    /// Its session.
+    pub session: String,
+    /// Its position there.
+    pub index: usize,
 }
 
 /// The mark of a text that is too long to stand in the editor.
@@ -45,7 +56,7 @@ pub(super) fn fold(text: &str, number: usize) -> Option<Folded> {
 
 /// The mark of a file, told apart from those of other files.
 pub(super) fn file(path: &str, others: &[Folded]) -> Folded {
-    let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    let name = orlop_app::ui::plain_line(path.rsplit(['/', '\\']).next().unwrap_or(path));
     let mut mark = format!("[File {name}]");
     let mut number = 2;
     while others.iter().any(|other| other.mark == mark) {
@@ -57,18 +68,27 @@ pub(super) fn file(path: &str, others: &[Folded]) -> Folded {
 
 /// The text as it is sent; marks that were deleted stand for nothing any more.
 pub(super) fn draft(text: &str, folded: &[Folded]) -> Draft {
-    let mut draft = Draft { text: text.to_owned(), files: Vec::new() };
+    let mut draft = Draft { text: text.to_owned(), ..Draft::default() };
     for Folded { mark, what } in folded {
-        if !draft.text.contains(mark.as_str()) {
-            continue;
-        }
-        match what {
-            What::Text(whole) => draft.text = draft.text.replace(mark.as_str(), whole),
-            What::File(path) => {
-                draft.files.push(path.clone());
-                draft.text = draft.text.replace(&format!("{mark} "), "").replace(mark.as_str(), "");
-            }
+        if let What::File(path) = what
+            && draft.text.contains(mark.as_str())
+        {
+            draft.files.push(path.clone());
+            draft.text = draft.text.replace(&format!("{mark} "), "").replace(mark.as_str(), "");
         }
     }
+    // After the files: what was pasted may speak of marks.
+    draft.text = written_out(&draft.text, folded);
     draft
+}
+
+/// The text with pasted texts in place of their marks.
+pub(super) fn written_out(text: &str, folded: &[Folded]) -> String {
+    let mut written = text.to_owned();
+    for Folded { mark, what } in folded {
+        if let What::Text(whole) = what {
+            written = written.replace(mark.as_str(), whole);
+        }
+    }
+    written
 }

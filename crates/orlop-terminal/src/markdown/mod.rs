@@ -3,7 +3,7 @@
 mod table;
 
 use crate::highlight::Highlighter;
-use crate::text::{Break, Colour, Line, Style, wrap};
+use crate::text::{Break, Colour, Line, Reader, Style, wrap};
 use orlop_app::ui::{plain_text, web_url};
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use table::Table;
@@ -13,9 +13,9 @@ fn options() -> Options {
 }
 
 /// The lines of a text in markdown on a screen of this width.
-pub fn render(text: &str, width: usize) -> Vec<Line> {
+pub fn render(text: &str, width: usize, reader: Reader) -> Vec<Line> {
     let text = plain_text(text);
-    let mut builder = Builder { width: width.max(8), ..Builder::default() };
+    let mut builder = Builder { width: width.max(8), reader, ..Builder::default() };
     for event in Parser::new_ext(&text, options()) {
         builder.take(event);
     }
@@ -52,6 +52,7 @@ struct Container {
 #[derive(Default)]
 struct Builder {
     width: usize,
+    reader: Reader,
     lines: Vec<Line>,
     inline: Line,
     styles: Vec<Style>,
@@ -88,7 +89,10 @@ impl Builder {
             Event::HardBreak => self.flush(),
             Event::Rule => {
                 self.begin_block();
-                let line = Line::styled("─".repeat(self.room().min(40)), Style::faint());
+                let line = match self.reader {
+                    Reader::Eyes => Line::styled("─".repeat(self.room().min(40)), Style::faint()),
+                    Reader::Ears => Line::from("---"),
+                };
                 self.emit(&line, Break::Anywhere);
                 self.separate = true;
             }
@@ -117,7 +121,8 @@ impl Builder {
             }
             Tag::BlockQuote(_) => {
                 self.begin_block();
-                let rest = Line::styled("│ ", Style::of(Colour::Grey));
+                let mark = if self.reader == Reader::Eyes { "│ " } else { "> " };
+                let rest = Line::styled(mark, Style::of(Colour::Grey));
                 self.containers.push(Container { marker: None, rest });
                 self.separate = false;
             }
@@ -150,6 +155,7 @@ impl Builder {
                         *number += 1;
                         format!("{}. ", *number - 1)
                     }
+                    _ if self.reader == Reader::Ears => "- ".to_owned(),
                     _ => "• ".to_owned(),
                 };
                 let rest = Line::from(" ".repeat(marker.chars().count()));
@@ -216,8 +222,14 @@ impl Builder {
             }
             TagEnd::Table => {
                 if let Some(table) = self.table.take() {
-                    for line in table.lines(self.room()) {
-                        self.emit(&line, Break::Anywhere);
+                    match self.reader {
+                        Reader::Eyes => table
+                            .lines(self.room())
+                            .iter()
+                            .for_each(|line| self.emit(line, Break::Anywhere)),
+                        Reader::Ears => {
+                            table.sentences().iter().for_each(|it| self.emit(it, Break::Words));
+                        }
                     }
                 }
                 self.separate = true;
@@ -310,7 +322,7 @@ mod tests {
     use expect_test::{Expect, expect};
 
     fn check(text: &str, width: usize, expected: Expect) {
-        let lines = render(text, width);
+        let lines = render(text, width, Reader::Eyes);
         expected.assert_eq(&lines.iter().map(|line| line.text() + "\n").collect::<String>());
         assert!(lines.iter().all(|line| line.width() <= width));
     }
@@ -388,6 +400,23 @@ mod tests {
     }
 
     #[test]
+    fn who_listens_hears_words_in_place_of_columns_and_bars() {
+        let text = "- one\n\n> said\n\n| name | depth |\n| --- | ---: |\n| quay | 3 m |\n| pier | |\n\n---\n";
+        let lines = render(text, 80, Reader::Ears);
+        expect![[r#"
+            - one
+
+            > said
+
+            name: quay; depth: 3 m
+            name: pier
+
+            ---
+        "#]]
+        .assert_eq(&lines.iter().map(|line| line.text() + "\n").collect::<String>());
+    }
+
+    #[test]
     fn links_say_where_they_lead() {
         check(
             "See [the page](https://example.test/a) or <https://example.test> or [bad](javascript:x).",
@@ -398,7 +427,7 @@ mod tests {
             "#]],
         );
         let links = |text: &str| {
-            let spans = render(text, 80).remove(0).spans.into_iter();
+            let spans = render(text, 80, Reader::Eyes).remove(0).spans.into_iter();
             spans.filter_map(|span| span.style.link).map(|it| it.to_string()).collect::<Vec<_>>()
         };
         assert_eq!(links("[a](https://example.test)")[0], "https://example.test");

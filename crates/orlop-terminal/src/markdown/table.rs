@@ -41,6 +41,15 @@ impl Table {
         lines
     }
 
+    /// The table row by row, each cell behind the name of its column.
+    pub(super) fn sentences(&self) -> Vec<Line> {
+        let Some((names, rows)) = self.rows.split_first() else { return Vec::new() };
+        if rows.is_empty() {
+            return vec![sentence(&[], names)];
+        }
+        rows.iter().map(|row| sentence(names, row)).collect()
+    }
+
     /// What every column needs, the widest shortened until all fit.
     fn widths(&self, room: usize) -> Vec<usize> {
         let widest = |column: usize| {
@@ -95,4 +104,20 @@ impl Table {
         }
         lines
     }
+}
+
+/// One row as words; empty cells have none.
+fn sentence(names: &[Line], cells: &[Line]) -> Line {
+    let mut line = Line::default();
+    for (column, cell) in cells.iter().enumerate().filter(|(_, cell)| !cell.is_empty()) {
+        if !line.is_empty() {
+            line.push("; ", Style::default());
+        }
+        if let Some(name) = names.get(column).filter(|name| !name.is_empty()) {
+            line.append(name.clone());
+            line.push(": ", Style::default());
+        }
+        line.append(cell.clone());
+    }
+    line
 }

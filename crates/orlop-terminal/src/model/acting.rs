@@ -6,10 +6,14 @@ use super::form::{Form, Purpose};
 use super::picker::{Item, MessageUse, Pick, SessionUse};
 use super::{Ask, Choice, Deed, Effect, Model, Operation, Origin};
 use orlop_app::ui::{
-    ActionElement, Dialog, DisplayActionKind, Outcome, Surface, plain_line, plain_text,
+    ActionElement, Dialog, Display, DisplayActionKind, Outcome, Surface, plain_line, plain_text,
 };
 use orlop_core::{ActionDefinition, Map, Value};
 use serde_json::json;
+
+/// A display with more lines, or a longer text, may not fit above the line.
+const TALL_LINES: usize = 8;
+const TALL_BYTES: usize = 600;
 
 impl Model {
     /// A button was pressed: what it is about is chosen first, then its dialog is filled in.
@@ -139,6 +143,7 @@ impl Model {
         } else if is_mine(&outcome.mutations.updated_session_ids) {
             effects.push(Effect::App(Ask::Do(Operation::Reload)));
         }
+        effects.extend(self.hand_over(outcome));
         let Some(place) = outcome.navigate() else { return effects };
         let word = |key: &str| place.get(key).and_then(Value::as_str);
         match (word("screen"), word("session_id")) {
@@ -150,6 +155,46 @@ impl Model {
             _ => {}
         }
         effects
+    }
+
+    /// What an action gives to the user: a text to the clipboard, a file to the working folder.
+    fn hand_over(&mut self, outcome: &Outcome) -> Vec<Effect> {
+        let effect = |name: &str| outcome.ui_effects.as_ref().and_then(|effects| effects.get(name));
+        let mut effects = Vec::new();
+        if let Some(text) = effect("copy_text").and_then(Value::as_str) {
+            effects.extend(self.copy(text.to_owned(), "it"));
+        }
+        if let Some(file) = effect("download") {
+            let word = |key: &str| file.get(key).and_then(Value::as_str).unwrap_or_default();
+            let (asset, name) = (word("asset_id").to_owned(), word("name").to_owned());
+            if !asset.is_empty() {
+                effects.push(Effect::App(Ask::Do(Operation::Download { asset, name })));
+            }
+        }
+        effects
+    }
+
+    /// A display that a plugin published, in the session that it is of.
+    pub(super) fn published(&mut self, session: Option<&String>, fields: &Map) {
+        let Some(display) = Display::from_result(fields) else { return };
+        if session.is_some() && session == self.conversation.session.as_ref() {
+            let surface = Surface::SessionAction;
+            if let Some(number) = self.displays.show(surface, display) {
+                self.origins.insert(number, Origin { surface, session: session.cloned() });
+            }
+        }
+    }
+
+    /// All of a display that may not fit on the screen, once.
+    pub(super) fn open_display(&mut self) -> Option<Display> {
+        let is_tall = |display: &Display| {
+            display.body.lines().count() > TALL_LINES || display.body.len() > TALL_BYTES
+        };
+        let shown = self.displays.shown().iter().rev().map(|shown| &shown.display);
+        let mut tall = shown.filter(|display| is_tall(display) && !self.printed.contains(display));
+        let display = tall.next()?.clone();
+        self.printed.push(display.clone());
+        Some(display)
     }
 
     /// The follow-ups of all displays, for the palette.

@@ -26,6 +26,10 @@ pub struct Asked {
     pub remember: Vec<RememberOffer>,
     /// What the call needs to know, if it is a question.
     pub form: Option<Map>,
+    /// Whether the question stood on the screen before the last key was pressed.
+    pub(super) seen: bool,
+    /// Whether all of it was written to the history.
+    pub(crate) opened: bool,
 }
 
 impl Asked {
@@ -48,8 +52,19 @@ impl Asked {
                 input,
                 remember,
                 form,
+                seen: false,
+                opened: false,
             }),
             _ => None,
+        }
+    }
+
+    /// What the call would run with, as people read it; nothing if it has no input.
+    pub fn whole_input(&self) -> String {
+        match &self.input {
+            Value::Null => String::new(),
+            Value::String(text) => text.clone(),
+            input => serde_json::to_string_pretty(input).unwrap_or_else(|_| input.to_string()),
         }
     }
 
@@ -81,9 +96,40 @@ impl Model {
         self.asked.front().filter(|asked| asked.form.is_none() && self.overlay.is_none())
     }
 
+    /// What the call that waits is about to do, in the words of its tool.
+    pub(crate) fn preview_of(&self, asked: &Asked) -> &str {
+        let cards = self.turn.iter().flat_map(|turn| &turn.cards);
+        let mut cards = cards.filter(|card| card.call == asked.call);
+        cards.next().map(|card| card.preview.as_str()).unwrap_or_default()
+    }
+
+    /// All of what waits for a decision, once.
+    pub(super) fn open_asked(&mut self) -> Option<(String, String)> {
+        let asked = self.approving().filter(|asked| !asked.opened)?;
+        let parts = [self.preview_of(asked).to_owned(), asked.whole_input()];
+        let parts: Vec<String> = parts.into_iter().filter(|it| !it.trim().is_empty()).collect();
+        let (title, call) = (asked.name.clone(), asked.call.clone());
+        if let Some(asked) = self.asked.front_mut() {
+            asked.opened = true;
+        }
+        let cards = self.turn.iter_mut().flat_map(|turn| &mut turn.cards);
+        cards.filter(|card| card.call == call).for_each(|card| card.opened = true);
+        Some((title, parts.join("\n\n")))
+    }
+
+    /// What the model holds was drawn: a key that comes now may answer it.
+    pub fn drawn(&mut self) {
+        if self.approving().is_some()
+            && let Some(asked) = self.asked.front_mut()
+        {
+            asked.seen = true;
+        }
+    }
+
     pub(super) fn approval_key(&mut self, key: KeyEvent) -> Option<Vec<Effect>> {
-        // Whoever is in the middle of a sentence does not mean to allow anything.
-        let asked = self.approving().filter(|_| self.editor.is_empty())?;
+        // Whoever is in the middle of a sentence does not mean to allow anything, nor does who
+        // began one before the question stood there.
+        let asked = self.approving().filter(|asked| asked.seen && self.editor.is_empty())?;
         let decision = |allow, remember| Decision { allow, remember, ..by_user() };
         let can = |scope| asked.rules(scope).is_some();
         let decided = match key.code {
@@ -109,7 +155,6 @@ impl Model {
 
     fn decide(&mut self, decision: Decision) -> Vec<Effect> {
         let Some(asked) = self.asked.pop_front() else { return Vec::new() };
-        self.show_asked();
         vec![Effect::App(Ask::Decide(Box::new(asked), decision))]
     }
 
@@ -146,7 +191,6 @@ impl Model {
         self.notice(Tone::Warning, problem);
         if asked.form.is_some() && self.turn.is_some() {
             self.asked.push_front(asked);
-            self.show_asked();
         }
     }
 
@@ -154,7 +198,6 @@ impl Model {
     pub(super) fn resolved(&mut self, call: &str) {
         self.asked.retain(|asked| asked.call != call);
         self.close_asked();
-        self.show_asked();
     }
 
     /// Takes away a form whose question nobody asks any more.

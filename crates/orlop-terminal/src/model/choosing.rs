@@ -5,8 +5,8 @@ use super::form::{Form, Purpose};
 use super::picker::{Item, MessageUse, Pick, Picker, SessionUse, Setting};
 use super::{Ask, Effect, Model, Operation, Overlay};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use orlop_app::ui::{ActionElement, Dialog};
-use orlop_core::ActionDefinition;
+use orlop_app::ui::{ActionElement, Dialog, InputKind};
+use orlop_core::{ActionDefinition, Value};
 use serde_json::json;
 
 /// What an item of a list stands for.
@@ -157,15 +157,7 @@ impl Model {
                 return Some(vec![Effect::App(Ask::Do(fork))]);
             }
             'r' => Form::line("Rename the session", "Title", &title, Purpose::Rename(session)),
-            'e' => {
-                let path = format!("{session}.md");
-                Form::line(
-                    "Export the session",
-                    "File (.md or .json)",
-                    &path,
-                    Purpose::Export(session),
-                )
-            }
+            'e' => Form::export(session),
             'd' => Form::confirm(format!("Delete \"{title}\" for good?"), Purpose::Delete(session)),
             _ => return None,
         };
@@ -223,13 +215,44 @@ fn searched(picker: &Picker) -> Vec<Effect> {
     }
 }
 
+/// What takes a setting of the session back.
+const AS_THE_AGENT: &str = "as the agent has it";
+
 /// The field of a setting, with what its element says of it.
 fn setting_form(setting: Setting) -> Form {
     let mut input = setting.element.clone();
+    let unset = json!({ "value": null, "label": AS_THE_AGENT });
+    let mut lists = ["choices", "options", "enum"].into_iter();
+    let list = lists.find(|list| input.get(*list).is_some_and(Value::is_array));
+    let kind = InputKind::named(input.get("type").and_then(Value::as_str).unwrap_or_default());
+    let mut has_unset = true;
+    match list {
+        // None of several is a choice already.
+        _ if kind == InputKind::Array => has_unset = false,
+        Some(list) => {
+            // What a server lists may not be all it has; what a plugin enumerates is.
+            if list == "options" {
+                input.entry("other").or_insert(true.into());
+            }
+            if let Some(Value::Array(choices)) = input.get_mut(list) {
+                choices.insert(0, unset);
+            }
+        }
+        None if kind == InputKind::Boolean => {
+            let yes_or_no = [(false, "no"), (true, "yes")];
+            let choices = yes_or_no.map(|(value, label)| json!({ "value": value, "label": label }));
+            let choices: Vec<Value> = [unset].into_iter().chain(choices).collect();
+            input.insert("choices".to_owned(), choices.into());
+        }
+        None => has_unset = false,
+    }
     input.insert("name".to_owned(), "value".into());
     input.insert("label".to_owned(), setting.label.clone().into());
     input.insert("default".to_owned(), setting.value.clone());
-    let title = format!("{} (empty: as the agent has it)", setting.label);
+    let title = match has_unset {
+        true => setting.label.clone(),
+        false => format!("{} (empty: {AS_THE_AGENT})", setting.label),
+    };
     let dialog = Dialog::read(&json!({ "title": title, "inputs": [input] }));
     Form::new(dialog.unwrap_or_default(), Purpose::Set(Box::new(setting)))
 }

@@ -27,13 +27,14 @@ pub enum Command {
     History,
     Keys,
     Wipe,
+    Mode,
     Palette,
     Leave,
 }
 
 impl Command {
     /// All, in the order of the palette.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::New,
         Self::Sessions,
         Self::Agent,
@@ -53,6 +54,7 @@ impl Command {
         Self::History,
         Self::Keys,
         Self::Wipe,
+        Self::Mode,
         Self::Leave,
     ];
 
@@ -78,6 +80,7 @@ impl Command {
             Self::History => "Look for what you sent before",
             Self::Keys => "Keys",
             Self::Wipe => "Clear the screen",
+            Self::Mode => "Another mode of permissions",
             Self::Palette => "All that can be done",
             Self::Leave => "Leave",
         }
@@ -98,6 +101,7 @@ impl Command {
             Self::History => "^R",
             Self::Keys => "/keys",
             Self::Wipe => "^L",
+            Self::Mode => "Shift-Tab",
             Self::Leave => "^D",
             _ => "",
         }
@@ -107,7 +111,7 @@ impl Command {
     pub(super) fn typed(text: &str) -> Option<Self> {
         match text.trim() {
             "/sessions" | "/resume" => Some(Self::Sessions),
-            "/settings" | "/config" => Some(Self::Settings),
+            "/settings" => Some(Self::Settings),
             "/edit" => Some(Self::Edit),
             "/rename" => Some(Self::Rename),
             "/export" => Some(Self::Export),
@@ -115,7 +119,7 @@ impl Command {
             "/templates" => Some(Self::Templates),
             "/copy" => Some(Self::CopyAnswer),
             "/keys" => Some(Self::Keys),
-            "/clear" => Some(Self::Wipe),
+            "/more" => Some(Self::Unfold),
             "/palette" => Some(Self::Palette),
             "/quit" | "/exit" => Some(Self::Leave),
             _ => None,
@@ -133,11 +137,15 @@ impl Command {
         ("/templates", Self::Templates),
         ("/copy", Self::CopyAnswer),
         ("/keys", Self::Keys),
-        ("/clear", Self::Wipe),
+        ("/more", Self::Unfold),
         ("/palette", Self::Palette),
         ("/quit", Self::Leave),
     ];
 }
+
+/// The modes of permissions that one goes through by a key. The one that allows everything is not
+/// among them: nobody should come to it by accident.
+const MODES: [&str; 3] = ["ask", "accept_edits", "read_only"];
 
 /// All keys, as people read them.
 pub(crate) const KEYS: &str = "\
@@ -154,6 +162,7 @@ pub(crate) const KEYS: &str = "\
 | Ctrl-R | looks for what was sent before |
 | Ctrl-G | opens the text in `$VISUAL` or `$EDITOR` |
 | Ctrl-O | shows what was shortened, the newest first |
+| Shift-Tab | another mode of permissions |
 | Alt-1 to Alt-9 | does what the display above offers |
 | Ctrl-L | clears the screen |
 | Ctrl-Z | goes to the background |
@@ -195,11 +204,7 @@ impl Model {
                 let purpose = Purpose::Rename(session);
                 self.ask(Form::line("Rename the session", "Title", &title, purpose))
             }
-            Command::Export => {
-                let path = format!("{session}.md");
-                let purpose = Purpose::Export(session);
-                self.ask(Form::line("Export the session", "File (.md or .json)", &path, purpose))
-            }
+            Command::Export => self.ask(Form::export(session)),
             Command::Delete => {
                 let title = "Delete this session for good?".to_owned();
                 self.ask(Form::confirm(title, Purpose::Delete(session)))
@@ -219,6 +224,12 @@ impl Model {
             }
             Command::Editor => vec![Effect::Terminal(Deed::Edit(self.editor.whole()))],
             Command::Wipe => vec![Effect::Terminal(Deed::Wipe)],
+            Command::Mode => {
+                let now = self.conversation.mode.as_deref().unwrap_or(MODES[0]);
+                let place = MODES.iter().position(|mode| *mode == now).map_or(0, |it| it + 1);
+                let next = MODES[place % MODES.len()];
+                vec![Effect::App(Ask::Do(Operation::Mode(next.to_owned())))]
+            }
             Command::Leave => self.leave(),
         }
     }
@@ -228,7 +239,7 @@ impl Model {
         Vec::new()
     }
 
-    fn copy(&mut self, text: String, what: &str) -> Vec<Effect> {
+    pub(super) fn copy(&mut self, text: String, what: &str) -> Vec<Effect> {
         if text.trim().is_empty() {
             self.hint = Some("there is nothing to copy".to_owned());
             return Vec::new();

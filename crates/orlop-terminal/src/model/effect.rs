@@ -3,7 +3,7 @@
 use super::approval::Asked;
 use super::block::{Block, Tone};
 use super::picker::{Item, Pick};
-use crate::editor::Draft;
+use crate::editor::{Draft, Sent};
 use orlop_app::Decision;
 use orlop_app::ui::{ActionElement, Outcome, Surface};
 use orlop_core::{Map, Value};
@@ -43,12 +43,10 @@ pub enum Deed {
 pub enum Ask {
     /// Sends a message.
     Send {
+        /// Which of all that was sent it is.
+        number: u64,
         /// What was written.
-        draft: Draft,
-        /// The message that it takes the place of, in a fork.
-        instead_of: Option<usize>,
-        /// Where.
-        conversation: Box<Conversation>,
+        draft: Box<Draft>,
     },
     /// Cancels a request.
     Cancel(String),
@@ -73,10 +71,10 @@ pub enum Ask {
     Do(Operation),
     /// Runs an action.
     Run(Box<Run>),
-    /// Looks whether a file is there.
+    /// Looks whether files are there.
     Inspect {
-        /// Its path.
-        path: String,
+        /// Their paths.
+        paths: Vec<String>,
         /// The text that was pasted.
         text: String,
     },
@@ -113,7 +111,18 @@ pub enum Operation {
         session: String,
         /// The file.
         path: String,
+        /// Whether a file that is there may be replaced.
+        replace: bool,
     },
+    /// Writes an attachment to a file in the working folder.
+    Download {
+        /// The attachment.
+        asset: String,
+        /// What the file is called, if that name is free.
+        name: String,
+    },
+    /// Gives the session another mode of permissions.
+    Mode(String),
     /// Deletes a session.
     Delete(String),
     /// Gives the session another agent.
@@ -183,6 +192,8 @@ pub struct Conversation {
     pub context: Option<(u64, u64)>,
     /// How many tokens the model takes.
     pub window: Option<u64>,
+    /// What holds for tool calls that no rule is about, if that is known.
+    pub mode: Option<String>,
 }
 
 /// What came of something.
@@ -190,13 +201,22 @@ pub struct Conversation {
 pub enum Told {
     /// A request is under way.
     Started {
+        /// Which of all that was sent it is.
+        number: u64,
         /// Its id.
         request_id: String,
         /// Its session.
         session_id: String,
     },
     /// A message could not be sent.
-    NotSent(String),
+    NotSent {
+        /// Which of all that was sent it is.
+        number: u64,
+        /// What was written.
+        draft: Box<Draft>,
+        /// Why.
+        error: String,
+    },
     /// Completions of a text.
     Completions {
         /// The text before the cursor.
@@ -234,8 +254,13 @@ pub enum Told {
         /// What was said in it.
         history: Vec<Block>,
     },
-    /// What is known of the session now.
-    Known(Box<Conversation>),
+    /// What is known of a session now.
+    Known {
+        /// The session that was asked about; none for one that is not stored.
+        of: Option<String>,
+        /// What is known: nothing more than before if it was not stored after all.
+        conversation: Box<Conversation>,
+    },
     /// Something to tell.
     Said(Tone, String),
     /// An answer was taken, or there is something wrong with it.
@@ -252,21 +277,26 @@ pub enum Told {
         /// What came of it.
         outcome: Box<Outcome>,
     },
+    /// A file is there already.
+    Taken {
+        /// The session that was to be written to it.
+        session: String,
+        /// The file.
+        path: String,
+    },
     /// The text as the editor of the user left it.
     Edited(String),
-    /// Whether what was pasted is a file.
-    File {
-        /// Its path.
-        path: String,
-        /// The text that was pasted.
+    /// What was pasted, and the files that it names.
+    Pasted {
+        /// The text.
         text: String,
-        /// Whether it is one.
-        is_file: bool,
+        /// Their paths; none if it is only a text.
+        files: Vec<String>,
     },
     /// A message to be written anew.
     Message {
-        /// Its position.
-        index: usize,
+        /// Which one it is.
+        sent: Sent,
         /// Its text.
         text: String,
     },

@@ -21,8 +21,13 @@ pub enum Purpose {
     Refuse(Box<Asked>),
     /// Names a session.
     Rename(String),
-    /// Writes a session to a file.
-    Export(String),
+    /// Writes a session to a file: to the one that is there already, or to one that is asked for.
+    Export {
+        /// The session.
+        session: String,
+        /// The file that may be replaced.
+        path: Option<String>,
+    },
     /// Deletes a session.
     Delete(String),
     /// Sets something.
@@ -65,13 +70,20 @@ impl Field {
         let mut editor = Editor::new(Keys::Emacs);
         let default = input.extra.get("default").filter(|value| !value.is_null());
         let at = default.and_then(|value| choices.iter().position(|(choice, _)| choice == value));
-        if let (Some(default), true) = (default, choices.is_empty()) {
+        let among = |choice: &Value| {
+            default.and_then(Value::as_array).is_some_and(|values| values.contains(choice))
+        };
+        let chosen = choices.iter().map(|(choice, _)| among(choice)).collect();
+        // One that nobody offers stands there as if it was written.
+        let is_open = input.extra.get("other") == Some(&Value::Bool(true));
+        let is_offered = |value: &Value| at.is_some() || value.is_array();
+        let is_written = |value: &&Value| choices.is_empty() || (is_open && !is_offered(value));
+        if let Some(default) = default.filter(is_written) {
             editor.set(match default {
                 Value::String(text) => text.clone(),
                 other => other.to_string(),
             });
         }
-        let chosen = vec![false; choices.len()];
         Self { input, editor, choices, chosen, at: at.unwrap_or(0) }
     }
 
@@ -85,18 +97,56 @@ impl Field {
         self.input.extra.get("required") == Some(&Value::Bool(true))
     }
 
+    /// Whether something else than what is offered may be the answer.
+    pub fn is_open(&self) -> bool {
+        self.choices.is_empty() || self.input.extra.get("other") == Some(&Value::Bool(true))
+    }
+
+    /// The choice that somebody wrote out.
+    fn written_out(&self) -> Option<Value> {
+        let typed = self.editor.text().trim().to_lowercase();
+        let is_it = |(value, label): &&(Value, String)| {
+            label.to_lowercase() == typed
+                || value.as_str().is_some_and(|value| value.to_lowercase() == typed)
+        };
+        self.choices.iter().find(is_it).map(|(value, _)| value.clone())
+    }
+
     fn value(&self) -> Option<Value> {
         let typed = self.editor.text();
         if self.choices.is_empty() || !typed.is_empty() {
-            // Something else than what is offered may be the answer.
-            return (!typed.is_empty()).then(|| typed.into());
+            let one = |value: Value| match self.is_many() {
+                true => Value::Array(vec![value]),
+                false => value,
+            };
+            return match self.written_out() {
+                Some(chosen) => (!chosen.is_null()).then(|| one(chosen)),
+                None => (!typed.is_empty()).then(|| typed.into()),
+            };
         }
         if self.is_many() {
             let picked = self.choices.iter().zip(&self.chosen).filter(|(_, on)| **on);
             let picked: Vec<Value> = picked.map(|((value, _), _)| value.clone()).collect();
             return (!picked.is_empty()).then_some(Value::Array(picked));
         }
-        self.choices.get(self.at).map(|(value, _)| value.clone())
+        self.choices.get(self.at).map(|(value, _)| value.clone()).filter(|it| !it.is_null())
+    }
+
+    /// What is wrong with the answer, beside its type.
+    fn problem(&self) -> Option<String> {
+        let name = &self.input.label;
+        let Some(value) = self.value() else {
+            return self.is_required().then(|| format!("\"{name}\" must be filled in"));
+        };
+        if !self.is_open() && !self.editor.is_empty() && self.written_out().is_none() {
+            let labels: Vec<&str> = self.choices.iter().map(|(_, label)| label.as_str()).collect();
+            return Some(format!("\"{name}\" must be one of: {}", labels.join(", ")));
+        }
+        let value = match self.input.kind().convert(name, &value) {
+            Ok(value) => value?,
+            Err(error) => return Some(plain_line(error.message())),
+        };
+        bounds(&self.input.extra, &value).map(|bound| format!("\"{name}\" must {bound}"))
     }
 
     /// Takes a whole line as the answer: numbers of choices, or the words themselves.
@@ -144,6 +194,31 @@ impl Field {
     }
 }
 
+/// What a value must be to keep within the bounds of its field.
+fn bounds(declared: &Map, value: &Value) -> Option<String> {
+    let bound = |names: [&str; 2]| {
+        names.into_iter().find_map(|name| declared.get(name).and_then(Value::as_f64))
+    };
+    if let Some(number) = value.as_f64() {
+        let least = bound(["minimum", "min"]).filter(|least| number < *least);
+        let most = bound(["maximum", "max"]).filter(|most| number > *most);
+        return least
+            .map(|least| format!("be at least {least}"))
+            .or_else(|| most.map(|most| format!("be at most {most}")));
+    }
+    let (size, of) = match value {
+        Value::String(text) => (text.chars().count(), "characters"),
+        Value::Array(items) => (items.len(), "answers"),
+        _ => return None,
+    };
+    let size = size as f64;
+    let least = bound(["minLength", "minItems"]).filter(|least| size < *least);
+    let most = bound(["maxLength", "maxItems"]).filter(|most| size > *most);
+    least
+        .map(|least| format!("have at least {least} {of}"))
+        .or_else(|| most.map(|most| format!("have at most {most} {of}")))
+}
+
 /// What can be chosen: as the plugin lists it, or yes and no.
 fn choices(input: &DialogInput) -> Vec<(Value, String)> {
     let listed = ["choices", "options", "enum"].into_iter().find_map(|key| input.extra.get(key));
@@ -182,6 +257,13 @@ impl Form {
         Self::new(dialog.unwrap_or_default(), purpose)
     }
 
+    /// A form that asks for the file of a session.
+    pub(super) fn export(session: String) -> Self {
+        let path = format!("{session}.md");
+        let purpose = Purpose::Export { session, path: None };
+        Self::line("Export the session", "File (.md or .json)", &path, purpose)
+    }
+
     /// A form that only asks whether to go on.
     pub(super) fn confirm(title: String, purpose: Purpose) -> Self {
         let dialog = Dialog { kind: "form".to_owned(), title, inputs: Vec::new() };
@@ -209,16 +291,8 @@ impl Form {
     /// The answers, each of its type, or what is wrong with them.
     fn answers(&self) -> Result<Map, (usize, String)> {
         for (place, field) in self.fields.iter().enumerate() {
-            let name = &field.input.label;
-            match field.value() {
-                None if field.is_required() => {
-                    return Err((place, format!("\"{name}\" must be filled in")));
-                }
-                Some(value) => {
-                    let fits = field.input.kind().convert(name, &value);
-                    fits.map_err(|error| (place, plain_line(error.message())))?;
-                }
-                None => {}
+            if let Some(problem) = field.problem() {
+                return Err((place, problem));
             }
         }
         let given =
@@ -261,11 +335,7 @@ impl Model {
         self.overlay = None;
         match &form.purpose {
             Purpose::Answer(asked) => self.answer(asked, None),
-            Purpose::Delete(_) | Purpose::Rename(_) | Purpose::Export(_) => Vec::new(),
-            _ => {
-                self.show_asked();
-                Vec::new()
-            }
+            _ => Vec::new(),
         }
     }
 
@@ -290,7 +360,10 @@ impl Model {
             Purpose::Answer(asked) => return self.answer(&asked, Some(answers)),
             Purpose::Refuse(asked) => return self.refuse(&asked, &answers),
             Purpose::Rename(session) => Operation::Rename { session, title: text() },
-            Purpose::Export(session) => Operation::Export { session, path: text() },
+            Purpose::Export { session, path } => match path {
+                Some(path) => Operation::Export { session, path, replace: true },
+                None => Operation::Export { session, path: text(), replace: false },
+            },
             Purpose::Delete(session) => Operation::Delete(session),
             Purpose::Set(setting) => {
                 let value = answers.get("value").cloned().unwrap_or_default();

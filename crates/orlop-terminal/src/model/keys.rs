@@ -1,7 +1,7 @@
 //! Where a key goes: to what stands in front, else to the chat, else to the editor.
 
 use super::picker::Pick;
-use super::{Command, Deed, Effect, Model, Overlay, TWICE};
+use super::{Ask, Command, Deed, Effect, Model, Overlay, TWICE};
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 impl Model {
@@ -32,6 +32,7 @@ impl Model {
             }
             KeyCode::Esc => self.escape(key),
             KeyCode::Tab if self.completions.is_some() => self.accept(),
+            KeyCode::BackTab => self.command(Command::Mode),
             KeyCode::Up if self.completions.is_some() => {
                 self.step_completion(true);
                 Vec::new()
@@ -47,7 +48,7 @@ impl Model {
             KeyCode::Up if self.editor.is_empty() && !self.queue.is_empty() => {
                 // What is not sent yet can still be changed.
                 if let Some(draft) = self.queue.pop_back() {
-                    self.editor.set(draft.text);
+                    self.take_back(draft);
                 }
                 Vec::new()
             }
@@ -95,6 +96,7 @@ impl Model {
     /// Leaves at once; what is under way is told to stop, and nobody waits for it.
     pub(super) fn leave(&mut self) -> Vec<Effect> {
         let mut effects = self.cancel();
+        effects.extend(self.requests_away().cloned().map(|it| Effect::App(Ask::Cancel(it))));
         effects.push(Effect::Terminal(Deed::Leave));
         effects
     }

@@ -24,14 +24,22 @@ impl Model {
                 }
             }
             None if self.approving().is_some() => {
+                self.drawn();
                 let letter = line.trim().chars().next().unwrap_or('n');
                 self.approval_key(key(KeyCode::Char(letter))).unwrap_or_default()
             }
             None => {
-                self.editor.set(line);
+                // What was chosen stands in the line: a template goes on, an old message is
+                // written anew, and either can be sent as it is.
+                match (self.editor.is_empty(), self.editing.is_some()) {
+                    (false, true) if line.trim().is_empty() => {}
+                    (false, false) => self.editor.insert(line),
+                    _ => self.editor.set(line),
+                }
                 self.submit()
             }
         };
+        self.show_asked();
         effects.extend(self.send_queued());
         effects
     }
@@ -87,7 +95,12 @@ impl Model {
             }
             None => match self.approving() {
                 Some(asked) => {
-                    let mut text = format!("{} ({})\n{}\n", asked.reason, asked.name, asked.input);
+                    let mut text = format!("{} ({})\n", asked.reason, asked.name);
+                    for part in [self.preview_of(asked), asked.whole_input().as_str()] {
+                        if !part.trim().is_empty() {
+                            text.push_str(&format!("{}\n", part.trim_end()));
+                        }
+                    }
                     text.push_str("y: allow once\n");
                     for (letter, scope) in [("s", Remember::Session), ("a", Remember::Always)] {
                         if let Some(rules) = asked.rules(scope) {
@@ -98,7 +111,14 @@ impl Model {
                     Some(text + "n: deny, r: deny and say why: ")
                 }
                 None if self.turn.is_some() => None,
-                None => Some("> ".to_owned()),
+                None if self.editor.is_empty() => Some("> ".to_owned()),
+                None => {
+                    let what = match self.editing {
+                        Some(_) => "What to say in its place, or an empty line to say it again: ",
+                        None => "How it goes on, or an empty line to send it: ",
+                    };
+                    Some(format!("{}\n{what}", self.editor.text()))
+                }
             },
         }
     }

@@ -3,6 +3,7 @@
 
 mod acting;
 mod approval;
+mod away;
 mod block;
 mod choosing;
 mod command;
@@ -11,25 +12,27 @@ mod effect;
 mod form;
 mod keys;
 mod lines;
+mod pasted;
 mod picker;
 mod sessions;
 mod turn;
 
 pub use approval::Asked;
-pub(crate) use block::of_messages;
 pub use block::{Block, Card, Tone};
+pub(crate) use block::{Previews, of_messages};
 pub use choosing::Choice;
 pub use command::Command;
 pub use completing::{Completion, Completions};
 pub use effect::{Ask, Conversation, Deed, Effect, Operation, Run, Told, What};
 pub use form::{Field, Form, Purpose};
 pub use picker::{Item, MessageUse, Pick, Picker, SessionUse, Setting};
+pub(crate) use turn::PREVIEW_LINES;
 pub use turn::{CardUnderWay, Turn};
 
-use crate::editor::{Draft, Editor, Keys};
+use crate::editor::{Draft, Editor, Keys, Sent};
 use crossterm::event::KeyEvent;
 use orlop_app::Event;
-use orlop_app::ui::{Display, Displays, Surface};
+use orlop_app::ui::{Display, Displays, Surface, plain_line};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -86,10 +89,16 @@ pub struct Model {
     pub completions: Option<Completions>,
     /// A word about the last key.
     pub hint: Option<String>,
-    /// What is being edited, if it was sent before: the position of the message.
-    pub editing: Option<usize>,
+    /// What is being edited, if it was sent before.
+    pub editing: Option<Sent>,
     /// How long the chat has been open.
     pub now: Duration,
+    /// Whether a request failed.
+    pub failed: bool,
+    /// How many messages were sent.
+    sent: u64,
+    /// What goes on in sessions that were left.
+    away: Vec<away::Away>,
     history: Vec<Block>,
     /// The last things that were shortened, the newest last.
     folded: VecDeque<(String, String)>,
@@ -124,6 +133,9 @@ impl Model {
             hint: None,
             editing: None,
             now: Duration::ZERO,
+            failed: false,
+            sent: 0,
+            away: Vec::new(),
             history: Vec::new(),
             folded: VecDeque::new(),
             answer: String::new(),
@@ -143,6 +155,7 @@ impl Model {
             Input::Told(told) => self.told(*told),
             Input::Tick => Vec::new(),
         };
+        self.show_asked();
         effects.extend(self.complete());
         effects.extend(self.send_queued());
         effects
@@ -172,11 +185,6 @@ impl Model {
     }
 
     pub(crate) fn say(&mut self, block: Block) {
-        match &block {
-            Block::Thought { text, .. } => self.fold("Thought".to_owned(), text.clone()),
-            Block::Tool(card) => self.fold(card.name.clone(), card.result.clone()),
-            _ => {}
-        }
         self.history.push(block);
     }
 
@@ -184,18 +192,25 @@ impl Model {
         self.say(Block::Notice(tone, text.into()));
     }
 
-    /// Keeps what is written shortened, so that the whole can be shown.
-    fn fold(&mut self, title: String, text: String) {
-        if !text.trim().is_empty() {
-            self.folded.push_back((title, text));
-        }
+    /// Keeps what had to be written shortened, so that the whole can be shown.
+    pub fn fold(&mut self, title: String, text: String) {
+        self.folded.push_back((title, text));
         if self.folded.len() > MOST_FOLDED {
             self.folded.pop_front();
         }
     }
 
-    /// Shows what was shortened last, then what before.
+    /// Shows all of what waits for a decision, of what runs, of what was shortened last, then of
+    /// what before.
     fn unfold(&mut self) {
+        if let Some((title, text)) = self.open_asked().or_else(|| self.open_running()) {
+            self.say(Block::Whole { title, text });
+            return;
+        }
+        if let Some(display) = self.open_display() {
+            self.say(Block::Display(display));
+            return;
+        }
         match self.folded.pop_back() {
             Some((title, text)) => self.say(Block::Whole { title, text }),
             None => self.hint = Some("nothing was shortened".to_owned()),
@@ -204,11 +219,12 @@ impl Model {
 
     /// Sends what is written, or keeps it for later.
     pub(crate) fn submit(&mut self) -> Vec<Effect> {
-        let draft = self.editor.take();
+        let mut draft = self.editor.take();
         self.completions = None;
         if draft.text.trim().is_empty() && draft.files.is_empty() {
             return Vec::new();
         }
+        draft.instead_of = self.editing.take();
         if let Some(command) = Command::typed(&draft.text) {
             return self.command(command);
         }
@@ -221,11 +237,11 @@ impl Model {
 
     fn send(&mut self, draft: Draft) -> Vec<Effect> {
         self.settle_displays();
-        self.say(Block::User { text: draft.text.clone(), files: draft.files.clone() });
-        self.turn = Some(Turn::new(self.now));
-        let instead_of = self.editing.take();
-        let conversation = self.conversation.clone();
-        vec![Effect::App(Ask::Send { draft, instead_of, conversation: Box::new(conversation) })]
+        let (text, files) = (draft.text.clone(), draft.files.clone());
+        self.say(Block::User { text, files, earlier: false });
+        self.sent += 1;
+        self.turn = Some(Turn::new(self.sent, self.now));
+        vec![Effect::App(Ask::Send { number: self.sent, draft: Box::new(draft) })]
     }
 
     /// What was kept for later, as soon as nothing is under way.
@@ -245,26 +261,23 @@ impl Model {
             return Vec::new();
         }
         if let Some(Overlay::Picker(picker)) = &mut self.overlay {
-            picker.query.push_str(&orlop_app::ui::plain_line(text));
+            picker.query.push_str(&plain_line(text));
             return Vec::new();
         }
-        match pasted_path(text) {
-            Some(path) => vec![Effect::App(Ask::Inspect { path, text: text.to_owned() })],
-            None => {
-                self.editor.paste(text);
-                Vec::new()
-            }
+        let paths = pasted::paths(text);
+        if !paths.is_empty() {
+            return vec![Effect::App(Ask::Inspect { paths, text: text.to_owned() })];
         }
+        self.editor.paste(text);
+        Vec::new()
     }
 
     fn told(&mut self, told: Told) -> Vec<Effect> {
         match told {
-            Told::Started { request_id, session_id } => self.started(request_id, session_id),
-            Told::NotSent(error) => {
-                self.turn = None;
-                self.notice(Tone::Failure, error);
-                Vec::new()
+            Told::Started { number, request_id, session_id } => {
+                self.started(number, request_id, session_id)
             }
+            Told::NotSent { number, draft, error } => self.not_sent(number, *draft, error),
             Told::Completions { text, items } => {
                 self.offered(&text, items);
                 Vec::new()
@@ -283,8 +296,11 @@ impl Model {
                 Vec::new()
             }
             Told::Opened { conversation, history } => self.opened(*conversation, history),
-            Told::Known(conversation) => {
-                self.conversation = *conversation;
+            Told::Known { of, conversation } => {
+                // It may be about a session that was left meanwhile.
+                if of == self.conversation.session {
+                    self.conversation = *conversation;
+                }
                 Vec::new()
             }
             Told::Said(tone, text) => {
@@ -296,36 +312,27 @@ impl Model {
                 Vec::new()
             }
             Told::Acted { run, outcome } => self.acted(&run, *outcome),
+            Told::Taken { session, path } => {
+                let title = format!("{} exists. Replace it?", plain_line(&path));
+                let purpose = Purpose::Export { session, path: Some(path) };
+                self.ask(Form::confirm(title, purpose))
+            }
             Told::Edited(text) => {
                 self.editor.set(text.trim_end_matches('\n'));
                 Vec::new()
             }
-            Told::File { path, text, is_file } => {
-                match is_file {
-                    true => self.editor.attach(&path),
-                    false => self.editor.paste(&text),
+            Told::Pasted { text, files } => {
+                if files.is_empty() {
+                    self.editor.paste(&text);
                 }
+                files.iter().for_each(|path| self.editor.attach(path));
                 Vec::new()
             }
-            Told::Message { index, text } => {
-                self.editing = Some(index);
+            Told::Message { sent, text } => {
+                self.editing = Some(sent);
                 self.editor.set(text);
                 Vec::new()
             }
         }
     }
-}
-
-/// The path of a file that was dragged into the terminal, which pastes it quoted or escaped.
-fn pasted_path(text: &str) -> Option<String> {
-    let text = text.trim();
-    if text.contains('\n') || text.len() > 4096 {
-        return None;
-    }
-    let quoted = |mark: char| text.strip_prefix(mark)?.strip_suffix(mark).map(str::to_owned);
-    let path = quoted('\'').or_else(|| quoted('"')).unwrap_or_else(|| text.replace("\\ ", " "));
-    let path = path.strip_prefix("file://").map(str::to_owned).unwrap_or(path);
-    let is_drive = path.as_bytes().get(1..3) == Some(b":\\");
-    let looks_like_one = ["/", "~/", "./", "../"].iter().any(|start| path.starts_with(start));
-    (looks_like_one || is_drive).then_some(path)
 }

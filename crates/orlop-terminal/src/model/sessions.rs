@@ -15,6 +15,7 @@ impl Model {
         let same =
             conversation.session.is_some() && conversation.session == self.conversation.session;
         if !same {
+            self.put_aside();
             self.displays = Displays::default();
             self.origins.clear();
             self.editing = None;
@@ -27,6 +28,9 @@ impl Model {
         };
         self.notice(Tone::Info, format!("── {name}"));
         history.into_iter().for_each(|block| self.say(block));
+        if !same {
+            self.come_back();
+        }
         vec![Effect::Terminal(Deed::Title(name))]
     }
 }

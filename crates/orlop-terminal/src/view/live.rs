@@ -1,17 +1,18 @@
 //! The live rows: what streams in, tools that run, displays, the editor and what it offers.
 
-use super::block::{display_lines, tail};
+use super::block::{display_lines, indented, missing};
+use crate::highlight::diff_line;
 use crate::markdown;
-use crate::model::{Asked, CardUnderWay, Model, Turn};
-use crate::text::{Break, Colour, Line, Style, wrap};
+use crate::model::{Asked, CardUnderWay, Model, PREVIEW_LINES, Turn};
+use crate::text::{Break, Colour, Line, Reader, Style, wrap};
 use orlop_app::Remember;
 use std::time::Duration;
 
 /// How many rows of a running tool's output are shown.
 const OUTPUT_ROWS: usize = 5;
 
-/// How many rows of what it is about to change: who is asked has to see it.
-const PREVIEW_ROWS: usize = 12;
+/// How many rows the first line of what a running tool is about to do takes.
+const HEAD_ROWS: usize = 3;
 
 /// How many offers are shown.
 const OFFERS: usize = 6;
@@ -22,14 +23,17 @@ const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "�
 pub(super) fn above(model: &Model, width: usize, room: usize) -> Vec<Line> {
     let mut rows = Vec::new();
     for shown in model.displays.shown() {
-        rows.extend(display_lines(&shown.display, width));
+        rows.extend(display_lines(&shown.display, width, Reader::Eyes));
     }
     if let Some(turn) = &model.turn {
         if !turn.text.trim().is_empty() {
-            rows.extend(markdown::render(&turn.text, width));
+            rows.extend(markdown::render(&turn.text, width, Reader::Eyes));
         }
-        turn.cards.iter().for_each(|card| rows.extend(card_rows(card, model.now, width)));
-        rows.push(progress(turn, model.now).cut(width));
+        // The one that is asked about stands below, with the question.
+        let asked = model.approving().map(|asked| asked.call.as_str());
+        let cards = turn.cards.iter().filter(|card| Some(card.call.as_str()) != asked);
+        cards.for_each(|card| rows.extend(card_rows(card, model.now, width)));
+        rows.push(progress(turn, !model.asked.is_empty(), model.now).cut(width));
     }
     for draft in &model.queue {
         let first = draft.text.lines().next().unwrap_or_default();
@@ -37,16 +41,22 @@ pub(super) fn above(model: &Model, width: usize, room: usize) -> Vec<Line> {
     }
     let hidden = rows.len().saturating_sub(room);
     rows.drain(..hidden);
+    // An answer goes to the history as a whole; a display stays here.
+    if hidden > 0 && !model.displays.shown().is_empty() {
+        let text = format!("↑ {} more rows, ^O shows all", hidden + 1);
+        rows.splice(..rows.len().min(1), [Line::styled(text, Style::faint()).cut(width)]);
+    }
     rows
 }
 
 /// What is going on, and for how long.
-fn progress(turn: &Turn, now: Duration) -> Line {
+fn progress(turn: &Turn, asks: bool, now: Duration) -> Line {
     let took = now.saturating_sub(turn.since);
     let sign = SPINNER[(took.as_millis() / 100) as usize % SPINNER.len()];
     let what = match &turn.waiting {
         Some(waiting) => waiting.as_str(),
         None if turn.cancelled => "stopping",
+        None if asks => "waiting for you",
         None if !turn.cards.is_empty() => "working",
         None if !turn.text.is_empty() => "answering",
         None if !turn.thought.is_empty() => "thinking",
@@ -64,17 +74,14 @@ fn card_rows(card: &CardUnderWay, now: Duration, width: usize) -> Vec<Line> {
     if took > 0 {
         head.push(format!("  {took} s"), Style::faint());
     }
-    let mut rows = vec![head.cut(width)];
-    let more: Vec<&str> = previews.collect();
-    rows.extend(tail(&more, 0, PREVIEW_ROWS).map(|text| {
-        let mut line = Line::from("  ");
-        line.append(crate::highlight::diff_line(text));
-        line.cut(width)
-    }));
-    if more.len() > PREVIEW_ROWS {
-        let hidden = format!("  … {} more lines", more.len() - PREVIEW_ROWS);
-        rows.push(Line::styled(hidden, Style::faint()));
+    let mut rows = wrap(&head, width, 2, Break::Words);
+    if rows.len() > HEAD_ROWS {
+        rows.truncate(HEAD_ROWS);
+        rows.push(Line::styled("  … cut off, ^O shows all", Style::faint()));
     }
+    let more: Vec<&str> = previews.collect();
+    rows.extend(more.iter().take(PREVIEW_LINES).map(|text| indented(diff_line(text), width)));
+    rows.extend(missing(&more, PREVIEW_LINES, width, "^O"));
     let output: Vec<&str> = card.output.lines().collect();
     let last = output.len().saturating_sub(OUTPUT_ROWS);
     rows.extend(
@@ -85,21 +92,44 @@ fn card_rows(card: &CardUnderWay, now: Duration, width: usize) -> Vec<Line> {
     rows
 }
 
-/// The question whether a call may run.
-pub(super) fn approval(asked: &Asked, width: usize) -> Vec<Line> {
-    let mut rows = Vec::new();
+/// The question whether a call may run: why it is asked, what the call would do and with what, and
+/// the keys, on at most so many rows. Whoever does not see all of it is told so.
+pub(super) fn approval(model: &Model, asked: &Asked, width: usize, most: usize) -> Vec<Line> {
     let head = Line::styled("? ", Style::of(Colour::Yellow).bold())
         .with(&asked.reason, Style::strong())
         .with(format!(" ({})", asked.name), Style::faint());
-    rows.extend(wrap(&head, width, 2, Break::Words));
+    let mut rows = wrap(&head, width, 2, Break::Words);
+    let choices = choices(asked, width);
+    let room = most.saturating_sub(rows.len() + choices.len());
+    let mut about = Vec::new();
+    for text in model.preview_of(asked).lines() {
+        let mut line = Line::from("  ");
+        line.append(diff_line(text));
+        about.extend(wrap(&line, width, 2, Break::Anywhere));
+    }
     let input = match &asked.input {
         serde_json::Value::Null => String::new(),
-        input => orlop_app::ui::plain_line(&input.to_string()),
+        input => input.to_string(),
     };
     if !input.is_empty() {
         let line = Line::styled(format!("  {input}"), Style::faint());
-        rows.extend(wrap(&line, width, 2, Break::Anywhere).into_iter().take(4));
+        about.extend(wrap(&line, width, 2, Break::Anywhere));
     }
+    if about.len() > room {
+        let shown = room.saturating_sub(1);
+        let how = if asked.opened { "all of it stands above" } else { "^O shows all" };
+        let hidden = format!("  … {} more rows, {how}", about.len() - shown);
+        about.truncate(shown);
+        about.push(Line::styled(hidden, Style::of(Colour::Yellow)).cut(width));
+    }
+    rows.extend(about);
+    rows.extend(choices);
+    rows
+}
+
+/// The keys that decide.
+fn choices(asked: &Asked, width: usize) -> Vec<Line> {
+    let mut rows = Vec::new();
     let mut choice = |key: &str, text: String| {
         let line = Line::styled(format!("  {key}"), Style::of(Colour::Blue).bold())
             .with(format!("  {text}"), Style::default());
@@ -119,10 +149,10 @@ pub(super) fn approval(asked: &Asked, width: usize) -> Vec<Line> {
 
 /// The editor, at most so many rows of it, and the cursor.
 pub(super) fn editor(model: &Model, width: usize, most: usize) -> (Vec<Line>, (usize, usize)) {
-    let prompt = match (model.editor.commands(), model.editing) {
+    let prompt = match (model.editor.commands(), model.editing.is_some()) {
         (true, _) => ": ",
-        (false, Some(_)) => "✎ ",
-        (false, None) => "› ",
+        (false, true) => "✎ ",
+        (false, false) => "› ",
     };
     let (mut rows, mut cursor) = model.editor.rows(width, prompt);
     if rows.len() > most.max(1) {

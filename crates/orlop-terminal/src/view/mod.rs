@@ -21,18 +21,24 @@ pub fn frame(model: &Model, (width, height): (usize, usize)) -> Frame {
             below = rows;
             cursor = at;
         }
-        None => match model.approving() {
-            Some(asked) if model.editor.is_empty() => below = live::approval(asked, width),
-            asked => {
-                if let Some(asked) = asked {
-                    below = live::approval(asked, width);
+        None => {
+            // A gap, what is going on, another gap, and the status line.
+            let room = height.saturating_sub(4);
+            let asked = model.approving();
+            let written = (asked.is_none() || !model.editor.is_empty())
+                .then(|| live::editor(model, width, height.saturating_sub(3).min(12)));
+            if let Some(asked) = asked {
+                let taken = written.as_ref().map_or(0, |(rows, _)| rows.len() + 1);
+                below = live::approval(model, asked, width, room.saturating_sub(taken));
+            }
+            if let Some((rows, at)) = written {
+                if asked.is_some() {
                     below.push(Line::from("  Send or empty your line first."));
                 }
-                let (rows, at) = live::editor(model, width, height.saturating_sub(3).min(12));
                 cursor = Some((at.0 + below.len(), at.1));
                 below.extend(rows);
             }
-        },
+        }
     }
     below.extend(live::completions(model, width));
     below.push(status::line(model, width));

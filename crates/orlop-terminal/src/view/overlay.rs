@@ -9,7 +9,7 @@ type Rows = (Vec<Line>, Option<(usize, usize)>);
 pub(super) fn rows(overlay: &Overlay, width: usize, most: usize) -> Rows {
     match overlay {
         Overlay::Picker(picker) => picker_rows(picker, width, most),
-        Overlay::Form(form) => form_rows(form, width),
+        Overlay::Form(form) => form_rows(form, width, most),
     }
 }
 
@@ -51,7 +51,7 @@ fn picker_rows(picker: &Picker, width: usize, most: usize) -> Rows {
     (rows, Some((0, cursor)))
 }
 
-fn form_rows(form: &Form, width: usize) -> Rows {
+fn form_rows(form: &Form, width: usize, most: usize) -> Rows {
     let title = Line::styled(&form.dialog.title, Style::of(Colour::Blue).bold());
     let mut rows = wrap(&title, width, 0, Break::Words);
     let mut cursor = None;
@@ -68,28 +68,63 @@ fn form_rows(form: &Form, width: usize) -> Rows {
             rows.extend(lines);
         } else {
             rows.push(Line::styled(label, style).cut(width));
-            rows.extend(choice_rows(field, focused, width));
             if focused {
-                cursor = Some((rows.len() - 1, 0));
+                cursor = Some((rows.len() + field.at, 0));
             }
+            rows.extend(choice_rows(field, focused, width));
         }
     }
+    let fields = rows.len();
     if let Some(problem) = &form.problem {
         let line = Line::styled(format!("  ✗ {problem}"), Style::of(Colour::Red));
         rows.extend(wrap(&line, width, 4, Break::Words));
     }
     let choosing = match form.fields.get(form.focus) {
-        Some(field) if field.is_many() => "↑ ↓ and Space choose, or write · ",
-        Some(field) if !field.choices.is_empty() => "↑ ↓ choose, or write · ",
-        _ => "",
+        Some(field) if field.choices.is_empty() => "",
+        Some(field) => match (field.is_many(), field.is_open()) {
+            (true, true) => "↑ ↓ and Space choose, or write · ",
+            (true, false) => "↑ ↓ and Space choose · ",
+            (false, true) => "↑ ↓ choose, or write · ",
+            (false, false) => "↑ ↓ choose · ",
+        },
+        None => "",
     };
     let keys = match form.fields.len() {
         0 => "y or Enter: yes · n or Esc: no",
         1 => "Enter goes on · Esc closes",
         _ => "Tab: next field · Enter on the last goes on · Esc closes",
     };
+    let problems = rows.len() - fields;
+    let (mut rows, cursor) = around_cursor(rows, cursor, problems, most.saturating_sub(1));
     rows.push(Line::styled(format!("{choosing}{keys}"), Style::faint()).cut(width));
     (rows, cursor)
+}
+
+/// The rows around the cursor and the last ones, which say what is wrong, if not all of them fit; with
+/// marks where more follow.
+fn around_cursor(
+    mut rows: Vec<Line>,
+    cursor: Option<(usize, usize)>,
+    last: usize,
+    most: usize,
+) -> Rows {
+    if rows.len() <= most {
+        return (rows, cursor);
+    }
+    let told = rows.split_off(rows.len() - last.min(rows.len()));
+    let room = most.saturating_sub(told.len() + 2).max(1);
+    let (row, column) = cursor.unwrap_or_default();
+    let from = (row + 1).saturating_sub(room).min(rows.len().saturating_sub(room));
+    let mark = |sign: &str, count: usize| match count {
+        0 => Line::default(),
+        count => Line::styled(format!("  {sign} {count} more"), Style::faint()),
+    };
+    let below = rows.len().saturating_sub(from + room);
+    let mut shown = vec![mark("↑", from)];
+    shown.extend(rows.drain(from..(from + room).min(rows.len())));
+    shown.push(mark("↓", below));
+    shown.extend(told);
+    (shown, cursor.map(|_| ((row + 1).saturating_sub(from), column)))
 }
 
 fn choice_rows(field: &Field, focused: bool, width: usize) -> Vec<Line> {

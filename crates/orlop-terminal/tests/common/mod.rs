@@ -102,8 +102,9 @@ impl Chat {
     }
 
     pub fn started(&mut self, request: &str, session: &str) {
+        let number = self.model.turn.as_ref().map_or(0, |turn| turn.number);
         let (request_id, session_id) = (request.to_owned(), session.to_owned());
-        self.tell(Told::Started { request_id, session_id });
+        self.tell(Told::Started { number, request_id, session_id });
     }
 
     pub fn end(&mut self, _session: &str) -> Vec<Effect> {
@@ -132,6 +133,12 @@ impl Chat {
         }));
     }
 
+    /// The same, and somebody saw it.
+    pub fn ask_and_see(&mut self, call: &str) {
+        self.ask_approval(call);
+        self.model.drawn();
+    }
+
     /// Opens the palette with these beside what the chat itself can do.
     pub fn palette(&mut self, items: Vec<Item>) {
         self.control('k');
@@ -140,9 +147,8 @@ impl Chat {
 
     /// What was written above the live rows since the last time.
     pub fn history(&mut self) -> String {
-        let blocks = self.model.take_history();
-        let lines = blocks.iter().flat_map(|block| self.history.lines(block, self.size.0));
-        lines.map(|line| line.text().trim_end().to_owned() + "\n").collect()
+        let lines = self.history.take(&mut self.model, self.size.0);
+        lines.iter().map(|line| line.text().trim_end().to_owned() + "\n").collect()
     }
 
     pub fn check_history(&mut self, expected: Expect) {

@@ -2,7 +2,7 @@
 
 use super::run::{self, last_session};
 use crate::cli::{Chat, Cli, EditorKeys, Run};
-use crate::exit::Failure;
+use crate::exit::{FAILED, Failure};
 use crate::output;
 use crate::workplace::{Workplace, working_dir};
 use clap::CommandFactory;
@@ -90,20 +90,26 @@ pub(super) async fn run(workplace: Workplace, mut chat: Chat) -> Result<ExitCode
         Some(notice) => notices.push(plain_line(notice)),
         None => {}
     }
-    super::model::offer(&workplace, agent, model, chat.yes).await?;
+    if let Err(failure) = super::model::offer(&workplace, agent, model, chat.yes).await {
+        // Another model may be chosen in the chat, or this one be brought later.
+        notices.push(format!("The model could not be brought: {}", plain_line(&failure.message)));
+    }
     host.app().recover_own(Recovery::Settle).await?;
     let options = options(&host, &chat, workplace.locations.home(), notices).await?;
     let left = match chat.plain {
         true => orlop_terminal::plain(&host, options).await,
-        false => orlop_terminal::chat(&host, options).await,
+        false => orlop_terminal::chat(&host, options).await.map(|()| true),
     };
     briefly(async {
         host.stop().await;
         workplace.close().await;
     })
     .await;
-    left?;
-    Ok(ExitCode::SUCCESS)
+    // Whoever chats has read what failed; a script knows nothing but this.
+    match left? || std::io::stdin().is_terminal() {
+        true => Ok(ExitCode::SUCCESS),
+        false => Err(Failure::silent(FAILED)),
+    }
 }
 
 /// Gives what wants to end in order a moment for it, and no more: what was stored stays, the next

@@ -155,6 +155,37 @@ async fn the_status_line_says_what_it_took() {
     let screen = terminal.shows("60 % context");
     let status = screen.lines().last().unwrap();
     assert!(status.starts_with("default · gpt-5-mini · ~ · 1.2k tokens · $0.0"), "{status}");
+    // Another mode of permissions is told, and a key goes through them.
+    terminal.press("\x1b[Z");
+    terminal.shows("~ · accept_edits · 1.2k tokens");
+    terminal.press("\x1b[Z");
+    terminal.shows("~ · read_only · 1.2k tokens");
+    terminal.press("\x1b[Z");
+    terminal.shows("~ · 1.2k tokens");
+    terminal.press(CONTROL_D);
+    assert_eq!(terminal.ends(), 0);
+    // A long folder gives way to what it took.
+    let folder = "a-folder-with-a-name-that-is-rather-long/and-another-one-in-it/project";
+    std::fs::create_dir_all(place.path().join(folder)).unwrap();
+    place.model.reply(Reply::text(["Yes."]).usage(1180, 20));
+    let mut terminal = open(&place, &["-C", folder, "go"], &[]);
+    let screen = terminal.shows("60 % context");
+    let status = screen.lines().last().unwrap();
+    assert!(status.starts_with("default · gpt-5-mini · …"), "{status}");
+    assert!(status.contains("/project · 1.2k tokens · $0.0"), "{status}");
+    terminal.press(CONTROL_D);
+    assert_eq!(terminal.ends(), 0);
+    // In a session that has not begun a mode holds from its first message on.
+    place.model.reply(Reply::text(["Yes."]).usage(1180, 20));
+    let mut terminal = open(&place, &[], &[]);
+    terminal.shows("^K commands");
+    terminal.press("\x1b[Z");
+    terminal.shows("~ · accept_edits");
+    terminal.press("go\r");
+    terminal.until("showed both", |screen| {
+        let status = screen.lines().last().unwrap_or_default();
+        status.contains("~ · accept_edits · 1.2k tokens") && status.contains("60 % context")
+    });
     terminal.press(CONTROL_D);
     assert_eq!(terminal.ends(), 0);
 }
@@ -183,10 +214,10 @@ async fn a_terminal_that_nobody_reads_does_not_hold_up_the_turn() {
 }
 
 /// Ends the server of tmux, whatever became of the test.
-struct Tmux<'a>(&'a Place);
+pub(super) struct Tmux<'a>(pub(super) &'a Place);
 
 impl Tmux<'_> {
-    fn run(&self, arguments: &[&str]) -> Option<String> {
+    pub(super) fn run(&self, arguments: &[&str]) -> Option<String> {
         let mut command = Command::new("tmux");
         command.args(arguments).env("TMUX_TMPDIR", self.0.path());
         let output = command.output().ok().filter(|output| output.status.success())?;
@@ -273,6 +304,15 @@ async fn an_edit_is_shown_as_a_difference_and_allowed_for_the_session() {
     terminal.until("changed it", |screen| screen.contains("+1\n"));
     terminal.hides("Esc stops");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "1\n2\n");
+    terminal.press(CONTROL_D);
+    assert_eq!(terminal.ends(), 0);
+    // Who goes on with the session sees what was changed.
+    let mut terminal = open(&place, &["-C", "project", "--continue"], &[]);
+    terminal.shows("That is done.");
+    let everything = terminal.everything();
+    for words in ["● a.txt: changed (+1 -1)", "-two", "+2", "-one", "+1"] {
+        assert!(everything.contains(words), "{words}:\n{everything}");
+    }
     terminal.press(CONTROL_D);
     assert_eq!(terminal.ends(), 0);
 }

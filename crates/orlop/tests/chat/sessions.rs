@@ -3,6 +3,8 @@
 use super::common::Place;
 use super::common::pty::{Terminal, open};
 use super::{CONTROL_D, ENTER};
+use orlop_testkit::Gate;
+use orlop_testkit::mock_model::Reply;
 
 const CONTROL_K: &str = "\x0b";
 
@@ -120,18 +122,96 @@ async fn settings_hold_in_the_session_and_nowhere_else() {
     terminal.press("Model");
     terminal.shows("▸ Model");
     terminal.press(ENTER);
-    terminal.shows("Model (empty: as the agent has it)");
-    terminal.press("2");
+    terminal.shows("1. as the agent has it");
+    terminal.press("3");
     terminal.press(ENTER);
     terminal.shows("default · larger ·");
     terminal.press("/settings\r");
     terminal.shows("larger · model");
-    terminal.press("\x1b");
-    terminal.hides("larger · model");
+    // And back to what the agent has.
+    terminal.press("Model");
+    terminal.shows("▸ Model");
+    terminal.press(ENTER);
+    terminal.shows("1. as the agent has it");
+    terminal.press("1");
+    terminal.press(ENTER);
+    terminal.shows("✓ Model: as the agent has it");
+    terminal.shows("default · m ·");
     terminal.press(CONTROL_D);
     assert_eq!(terminal.ends(), 0);
     let mut terminal = open(&place, &[], &[]);
     terminal.shows("default · m ·");
+    terminal.press(CONTROL_D);
+    assert_eq!(terminal.ends(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")] // K-08
+async fn an_answer_goes_on_where_it_was_asked_while_another_session_is_open() {
+    let place = Place::new("chat-leave-session").await;
+    place.run(&["run", "--session", "s2", "about lighthouses"]).await.ok();
+    let gate = Gate::new();
+    place.model.reply(Reply::text(["Once upon"]).wait(&gate).then_text([" a time"]));
+    let mut terminal = open(&place, &["Tell me a story"], &[]);
+    terminal.shows("Once upon");
+    terminal.press("/sessions\r");
+    terminal.shows("Sessions:");
+    terminal.press("lighthouses");
+    terminal.shows("▸ about lighthouses");
+    terminal.press(ENTER);
+    terminal.shows("The answer goes on in");
+    terminal.shows("You said: about lighthouses");
+    terminal.hides("Esc stops");
+    // This session is spoken to meanwhile.
+    terminal.press("and now?\r");
+    terminal.shows("You said: and now?");
+    terminal.hides("Esc stops");
+    gate.open();
+    terminal.shows("is answered;");
+    assert!(!terminal.everything().contains("a time"), "{}", terminal.everything());
+    terminal.press("still here?\r");
+    terminal.shows("You said: still here?");
+    terminal.hides("Esc stops");
+    assert_eq!(place.messages("s2").await.len(), 6);
+    // Back there the answer is whole.
+    terminal.press("/sessions\r");
+    terminal.shows("Sessions:");
+    terminal.press("story");
+    terminal.until("found it", |screen| {
+        screen.lines().any(|line| line.starts_with("▸") && !line.contains("lighthouses"))
+    });
+    terminal.press(ENTER);
+    terminal.hides("Sessions:");
+    terminal.shows("Once upon a time");
+    terminal.press(CONTROL_D);
+    assert_eq!(terminal.ends(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")] // K-08
+async fn keys_of_the_list_fork_rename_and_export() {
+    let place = Place::new("chat-list-keys").await;
+    place.run(&["run", "--session", "s1", "the first thing"]).await.ok();
+    let mut terminal = open(&place, &["--resume"], &[]);
+    terminal.shows("│ You said: the first thing");
+    terminal.press("\x12");
+    terminal.shows("Rename the session");
+    terminal.press("\x15Harbour\r");
+    terminal.shows("The session is called \"Harbour\"");
+    terminal.press("/sessions\r");
+    terminal.shows("▸ Harbour");
+    terminal.press("\x05");
+    terminal.shows("File (.md or .json)");
+    terminal.press("\x15talk.md\r");
+    terminal.shows("Written to");
+    let text = std::fs::read_to_string(place.path().join("talk.md")).unwrap();
+    assert!(text.contains("## user\n\nthe first thing"), "{text}");
+    terminal.press("/sessions\r");
+    terminal.shows("▸ Harbour");
+    terminal.press("\x06");
+    terminal.shows("Forked; the original is as it was");
+    terminal.press("more\r");
+    terminal.shows("You said: more");
+    terminal.hides("Esc stops");
+    assert_eq!(place.messages("s1").await.len(), 2);
     terminal.press(CONTROL_D);
     assert_eq!(terminal.ends(), 0);
 }

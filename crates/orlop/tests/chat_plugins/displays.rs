@@ -186,3 +186,80 @@ async fn a_plugin_that_never_ends_does_not_hold_up_leaving() {
     // Its host plugin `never_ends` is still busy with its end, and would be for ever.
     assert_eq!(terminal.ends(), 0);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_that_a_tool_says_acts_on_the_terminal() {
+    let place = place("chat-hostile").await;
+    let mut terminal = open(&place, &["hostile"]);
+    terminal.shows("allow once");
+    terminal.press("y");
+    terminal.shows("The tool said:");
+    terminal.hides("Esc stops");
+    terminal.press("\x0f");
+    terminal.until("opened it", |screen| screen.lines().filter(|it| *it == "quay").count() > 8);
+    terminal.press(CONTROL_D);
+    let written = loop {
+        let bytes = terminal.bytes();
+        if String::from_utf8_lossy(&bytes).contains("\x1b[?2004l") {
+            break String::from_utf8_lossy(&bytes).into_owned();
+        }
+        tokio::task::yield_now().await;
+    };
+    assert_eq!(terminal.ends(), 0);
+    for act in ["\x1b[2J", "\u{9b}", "\x1b]52", "\u{9d}", "owned", "\u{202e}", "\u{2066}", "\u{85}"]
+    {
+        assert!(!written.contains(act), "{act:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")] // K-06
+async fn what_plugins_publish_is_shown_in_its_session() {
+    let place = place("chat-published").await;
+    let mut terminal = open(&place, &["hello"]);
+    terminal.shows("You said: hello");
+    terminal.hides("Esc stops");
+    choose(&mut terminal, "Announce a ship");
+    terminal.shows("✓ Announced");
+    // The second of one id took the place of the first, and the one of another session is not here.
+    let screen = terminal.shows("▌ A brig comes in.");
+    assert_eq!(screen.matches("▌ Lookout").count(), 1, "{screen}");
+    assert!(!terminal.everything().contains("raft"), "{screen}");
+    terminal.press(ESCAPE);
+    terminal.hides("▌ Lookout");
+    terminal.press(CONTROL_D);
+    assert_eq!(terminal.ends(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")] // J-18, J-19, K-13
+async fn actions_of_the_list_of_sessions_are_in_their_order_and_ask_for_a_session() {
+    let place = place("chat-list-actions").await;
+    place.run(&["run", "--session", "s1", "about lighthouses"]).await.ok();
+    let mut terminal = open(&place, &[]);
+    terminal.press(CONTROL_K);
+    terminal.press("of a session in the list");
+    let screen = terminal.shows("Unload it");
+    let at = |label: &str| screen.find(label).unwrap_or_else(|| panic!("{label}:\n{screen}"));
+    assert!(at("Anchor it") < at("Couple it") && at("Couple it") < at("Unload it"), "{screen}");
+    terminal.press(ESCAPE);
+    terminal.hides("Unload it");
+    choose(&mut terminal, "Anchor it");
+    terminal.shows("▸ about lighthouses");
+    terminal.press("\r");
+    let screen = terminal.shows("Anchored \"s1\"");
+    assert!(!screen.contains("not in a list"), "{screen}");
+    terminal.press(CONTROL_D);
+    assert_eq!(terminal.ends(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")] // H-32
+async fn hooks_of_the_host_are_told_of_the_terminal() {
+    let place = place("chat-context").await;
+    let mut terminal = open(&place, &["hello"]);
+    terminal.shows("You said: hello");
+    terminal.hides("Esc stops");
+    let told = std::fs::read_to_string(place.path().join("terminal.json")).unwrap();
+    let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+    assert_eq!(told, serde_json::json!({ "plain": false, "columns": 80, "rows": 24 }));
+    terminal.press(CONTROL_D);
+    assert_eq!(terminal.ends(), 0);
+}
