@@ -49,7 +49,7 @@ export function Composer({ attachments, footer, gauge }: { attachments: Attachme
     setText("");
     keepDraft(openId, "");
     attachments.clear();
-    void page.chat.send(text, ready);
+    page.chat.send(text, ready);
     box.current?.focus();
   };
 

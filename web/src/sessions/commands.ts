@@ -137,8 +137,8 @@ export class SessionCommands {
   async exportMarkdown(id: string, title: string): Promise<void> {
     const session = await this.page.attempt(() => this.page.api.session(id, null));
     if (!session) return;
-    const { markdownOf } = await import("./markdown");
-    download(`${id}.md`, "text/markdown", markdownOf(title, session.messages));
+    const part = await this.page.attempt(() => import("./markdown"));
+    if (part) download(`${id}.md`, "text/markdown", part.markdownOf(title, session.messages));
   }
 
   async importFile(file: File): Promise<void> {
@@ -167,5 +167,6 @@ export function download(name: string, type: string, text: string): void {
   link.href = url;
   link.download = name.replace(/[^\w.-]+/g, "-");
   link.click();
-  URL.revokeObjectURL(url);
+  // Some browsers begin to read only after this.
+  setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }

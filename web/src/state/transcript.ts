@@ -11,11 +11,11 @@ export const NOT_LOADED: Message = { role: "system", content: null };
 /** Items by message, so that what did not change keeps its identity and is not drawn again. */
 const known = new WeakMap<Message, { index: number; items: Item[] }>();
 
-/** The items of messages from position `from` on. */
-export function itemsOf(messages: readonly Message[], from = 0): Item[] {
+/** The items of messages from position `from` on, up to `to`. */
+export function itemsOf(messages: readonly Message[], from = 0, to = messages.length): Item[] {
   const items: Item[] = [];
   const open = new Map<string, { at: number; item: ToolItem }>();
-  for (let index = from; index < messages.length; index += 1) {
+  for (let index = from; index < to; index += 1) {
     const message = messages[index] as Message;
     if (message === NOT_LOADED) continue;
     if (message.role === "tool" && answer(message, open, items)) continue;
