@@ -6,13 +6,14 @@ import { ChatView } from "./chat/ChatView";
 import { Sidebar } from "./sessions/Sidebar";
 import { TokenForm } from "./settings/TokenForm";
 import { isBusy } from "./state/conversation";
-import { useApp } from "./state/page";
+import { useApp, usePage } from "./state/page";
 import { Broken } from "./ui/Boundary";
 import { Modal } from "./ui/Modal";
 import { Toasts } from "./ui/Toasts";
 import { later } from "./ui/later";
 import { openOverlay, useOverlay } from "./ui/overlay";
-import { setSidebar, useSidebar } from "./ui/sidebar";
+import { setSidebar, useNarrow, useSidebar } from "./ui/sidebar";
+import { useCover } from "./ui/useCover";
 import { useShortcuts } from "./ui/useShortcuts";
 
 const NOT_LOADED = "This part of the page could not be loaded. The server may be away, or may have a newer page.";
@@ -86,6 +87,10 @@ export function App() {
 function Frame() {
   const sidebar = useSidebar();
   const panel = useApp((state) => state.panel);
+  const page = usePage();
+  const narrow = useNarrow();
+  useCover(narrow && sidebar, ".sidebar", ".sidebar-toggle", () => setSidebar(false));
+  useCover(narrow && !sidebar && panel !== null, ".inspector", '.chat-header [aria-label="Inspector"]', () => page.store.patch({ panel: null }));
   useShortcuts();
   useTabTitle();
   // Whoever opens the palette types at once; it must not come after the first letters.
@@ -103,7 +108,7 @@ function Frame() {
       </a>
       {sidebar && <Sidebar />}
       {sidebar && <div className="sidebar-cover" aria-hidden onClick={() => setSidebar(false)} />}
-      <main className="main">
+      <main className="main" inert={narrow && (sidebar || panel !== null)}>
         <ChatView />
       </main>
       {panel && <Inspector />}

@@ -72,8 +72,12 @@ export class ActionRunner {
   }
 
   /** An action ran: by itself, elsewhere, or here, which is no news. */
-  ran({ plugin, action_id, result }: { plugin: string; action_id: string; result: JsonMap }, sessionId: string): void {
-    if (!this.own.tells(sessionId, plugin, action_id)) this.came(result, sessionId);
+  ran({ plugin, action_id, result, request_id }: { plugin: string; action_id: string; result: JsonMap; request_id?: string }, sessionId: string): void {
+    if (this.own.tells(sessionId, plugin, action_id)) return;
+    const outcome = outcomeOf(result);
+    // What somebody clicked elsewhere takes nobody here to another place; what the turn in view did by itself may.
+    this.apply({ ...outcome, message: null, navigate: request_id ? outcome.navigate : null });
+    this.came(result, sessionId);
   }
 
   /** Something to see that nobody here asked for. */

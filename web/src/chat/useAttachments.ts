@@ -11,6 +11,8 @@ export interface Attachments {
   add: (files: Iterable<File>) => void;
   /** What may be attached, in words. */
   limit: string;
+  /** Which files a picker should offer; all if there is none. */
+  accept: string | undefined;
   remove: (id: string) => void;
   clear: () => void;
 }
@@ -52,6 +54,7 @@ export function useAttachments(): Attachments {
     list,
     add,
     limit: limitText(limits),
+    accept: limits?.types?.join(",") || undefined,
     remove: (id) =>
       change((held) => {
         held.filter((it) => it.id === id).forEach(forget);

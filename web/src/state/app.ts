@@ -11,6 +11,10 @@ export interface Toast {
   tone: "info" | "success" | "error";
   text: string;
   action?: { label: string; run: () => void };
+  /** Milliseconds until it goes by itself; `null`: it stays until it is closed. */
+  forMs: number | null;
+  /** What to do once it is gone and its action was not wanted. */
+  onGone?: () => void;
 }
 
 export interface SessionList {

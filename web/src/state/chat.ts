@@ -135,7 +135,8 @@ export class Chat {
     } catch (error) {
       const problem = asProblem(error);
       if (opening.signal.aborted || !this.conversation) return;
-      const phase = problem.status === 404 ? "missing" : "failed";
+      // An id that cannot be one names nothing, either.
+      const phase = problem.status === 404 || problem.status === 400 ? "missing" : "failed";
       if (this.conversation.phase !== "ready" || phase === "missing") this.set({ ...this.conversation, phase, problem: problem.message });
     }
   }

@@ -9,6 +9,7 @@ import { tabsOfBrowser } from "../api/tabs";
 import { type AppState, type AppStore, type Toast, newStore } from "./app";
 import { ActionRunner } from "../actions/run";
 import { SessionCommands } from "../sessions/commands";
+import { forgetDrafts } from "../chat/drafts";
 import { Chat } from "./chat";
 import { newId } from "./ids";
 import { Live } from "./live";
@@ -91,6 +92,13 @@ export class Page {
     await this.start();
   }
 
+  /** Leaves nothing in this browser of whoever used it. */
+  forgetUser(): void {
+    this.api.client.setToken(null);
+    forgetDrafts();
+    this.store.patch({ outbox: {} });
+  }
+
   /** Shows what the address names. */
   followAddress(): void {
     const id = named(/^#\/s\/(.+)$/);
@@ -104,17 +112,25 @@ export class Page {
     else location.hash = hash;
   }
 
-  toast(text: string, tone: Toast["tone"] = "info", action?: Toast["action"], forMs = 6_000): number {
+  /** Tells something. It goes by itself, unless it is of a failure. */
+  toast(text: string, tone: Toast["tone"] = "info", action?: Toast["action"], forMs = 6_000, onGone?: () => void): number {
     this.lastToast += 1;
     const id = this.lastToast;
-    this.store.patch({ toasts: [...this.store.get().toasts.slice(-3), { id, tone, text, action }] });
-    setTimeout(() => this.closeToast(id), forMs);
+    const { toasts } = this.store.get();
+    for (const old of toasts.slice(0, -3)) this.closeToast(old.id);
+    // The same failure twice is told once.
+    const others = this.store.get().toasts.filter((toast) => toast.tone !== "error" || toast.text !== text);
+    this.store.patch({ toasts: [...others, { id, tone, text, action, forMs: tone === "error" ? null : forMs, onGone }] });
     return id;
   }
 
-  closeToast(id: number): void {
+  /** Takes a note away, because its action was wanted or because it was not. */
+  closeToast(id: number, wanted = false): void {
     const { toasts } = this.store.get();
-    if (toasts.some((toast) => toast.id === id)) this.store.patch({ toasts: toasts.filter((toast) => toast.id !== id) });
+    const closed = toasts.find((toast) => toast.id === id);
+    if (!closed) return;
+    this.store.patch({ toasts: toasts.filter((toast) => toast.id !== id) });
+    if (!wanted) closed.onGone?.();
   }
 
   /** Runs something that may fail, and tells how. */
