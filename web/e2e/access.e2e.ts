@@ -36,9 +36,11 @@ test("the page asks for the token, keeps it, and forgets it when told to", async
   expect(page.url()).not.toContain("tide");
   await page.reload();
   await page.locator(".answer").getByText("Aye.").waitFor();
+  await composer.fill("something private");
+  await expect.poll(() => page.evaluate(() => JSON.stringify(localStorage))).toContain("private");
   await page.keyboard.press("Control+.");
   await page.getByRole("button", { name: "Forget the token" }).click();
   await field.waitFor();
-  expect(await page.evaluate(() => JSON.stringify(localStorage))).not.toContain("tide");
+  expect(await page.evaluate(() => JSON.stringify([localStorage, sessionStorage]))).not.toMatch(/tide|private/);
   await page.close();
 });

@@ -11,8 +11,11 @@ interface Place {
 
 const FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 
-export function launch(): Promise<Browser> {
-  return chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: FLAGS });
+/** With these a page that is served from a folder under another name than this machine's may ask a server of this machine. */
+export const OTHER_NAME = ["--host-resolver-rules=MAP harbour.test 127.0.0.1", "--disable-features=LocalNetworkAccessChecks,BlockInsecurePrivateNetworkRequests"];
+
+export function launch(...more: string[]): Promise<Browser> {
+  return chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: [...FLAGS, ...more] });
 }
 
 export const DESKTOP = { width: 1280, height: 820 };
@@ -128,7 +131,9 @@ export class Tab {
 
 /** Serves the page from a folder, under the server's own policy: while one works on it, the program need not be built again. */
 export async function serveFolder(page: Page, server: Place, folder: string): Promise<void> {
-  const policy = (await fetch(server.url)).headers.get("content-security-policy") ?? "";
+  const near = new URL(server.url);
+  near.hostname = "127.0.0.1";
+  const policy = (await fetch(near)).headers.get("content-security-policy") ?? "";
   const isPage = (url: URL) => url.origin === server.url && (url.pathname === "/" || url.pathname.startsWith("/assets/"));
   await page.route(isPage, async (route) => {
     const { pathname } = new URL(route.request().url());

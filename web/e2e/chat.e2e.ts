@@ -194,6 +194,45 @@ test("commands complete with the keyboard and answer in place of the model", asy
   await tab.composer.pressSequentially("Harbour");
   await tab.page.keyboard.press("Enter");
   await tab.page.getByRole("heading", { name: "Harbour", level: 1 }).waitFor();
+  await tab.idle();
+  await tab.page.locator(".bubble", { hasText: "/title Harbour" }).waitFor();
+  await tab.ask("think about it");
+  await tab.answer.getByText("Yes.").waitFor();
+  await tab.quiet();
+});
+
+test("what a command says stays, and the next message is answered", async () => {
+  const tab = await open();
+  const said = tab.page.locator(".answer[data-handled]");
+  await tab.ask("/nonsense");
+  await said.getByText("there is no command /nonsense").waitFor();
+  await tab.ask("hello");
+  await tab.answer.getByText("Aye.").waitFor();
+  expect(await tab.page.locator(".bubble").allTextContents()).toEqual(["/nonsense", "hello"]);
+  // A command that changes the messages shows what became of them.
+  await tab.ask("/compact");
+  await tab.ask("think about it");
+  await tab.answer.getByText("Yes.").waitFor();
+  await tab.page.locator(".bubble", { hasText: "/compact" }).waitFor();
+  expect(await said.count()).toBe(2);
+  await tab.say("/help");
+  await said.last().getByText("Shows the commands there are").waitFor();
+  await tab.idle();
+  // It stays with its session while another is looked at.
+  const id = tab.sessionId;
+  await tab.page.keyboard.press("Control+Shift+O");
+  await tab.page.getByRole("heading", { name: "What shall we work on?" }).waitFor();
+  await tab.page.evaluate((id) => (location.hash = `#/s/${id}`), id);
+  await said.last().getByText("Shows the commands there are").waitFor();
+  await tab.quiet();
+});
+
+test("code is copied as the model wrote it, also beside formulas", async () => {
+  const tab = await open();
+  await tab.ask("show me brackets");
+  await tab.answer.locator("math").last().waitFor();
+  await tab.answer.getByRole("button", { name: "Copy code" }).click();
+  expect(await tab.page.evaluate(() => navigator.clipboard.readText())).toBe("grep '\\(a\\|b\\)' f");
   await tab.quiet();
 });
 

@@ -1,36 +1,66 @@
 //! The page: sessions beside the chat, the inspector beside both, dialogs in front.
 
-import { Suspense, lazy, useEffect } from "react";
+import { type ComponentType, useEffect } from "react";
 import { ActionDialogs } from "./actions/ActionDialog";
 import { ChatView } from "./chat/ChatView";
 import { Sidebar } from "./sessions/Sidebar";
 import { TokenForm } from "./settings/TokenForm";
 import { isBusy } from "./state/conversation";
-import { useApp } from "./state/page";
+import { useApp, usePage } from "./state/page";
+import { Broken } from "./ui/Boundary";
+import { Modal } from "./ui/Modal";
 import { Toasts } from "./ui/Toasts";
+import { later } from "./ui/later";
 import { openOverlay, useOverlay } from "./ui/overlay";
-import { setSidebar, useSidebar } from "./ui/sidebar";
+import { setSidebar, useNarrow, useSidebar } from "./ui/sidebar";
+import { useCover } from "./ui/useCover";
 import { useShortcuts } from "./ui/useShortcuts";
 
-const Inspector = lazy(() => import("./inspector/Inspector"));
+const NOT_LOADED = "This part of the page could not be loaded. The server may be away, or may have a newer page.";
+
+interface Closable {
+  onClose: () => void;
+}
+
+/** A dialog that is loaded when it is opened. */
+function dialog<P extends Closable>(load: () => Promise<{ default: ComponentType<P> }>): ComponentType<P> {
+  return later(load, {
+    failed: ({ onClose }, again) => (
+      <Modal title="Not loaded" onClose={onClose}>
+        <Broken what={NOT_LOADED} again={again} />
+      </Modal>
+    ),
+  });
+}
+
 const loadPalette = () => import("./ui/Palette");
-const Palette = lazy(loadPalette);
-const SettingsDialog = lazy(() => import("./settings/SettingsDialog"));
-const SessionSettings = lazy(() => import("./settings/SessionSettings"));
-const ShareDialog = lazy(() => import("./sessions/ShareDialog"));
-const SharedPage = lazy(() => import("./shared/SharedPage"));
-const ShortcutsDialog = lazy(() => import("./settings/ShortcutsDialog"));
+const Palette = dialog(loadPalette);
+const SettingsDialog = dialog(() => import("./settings/SettingsDialog"));
+const SessionSettings = dialog(() => import("./settings/SessionSettings"));
+const ShareDialog = dialog(() => import("./sessions/ShareDialog"));
+const ShortcutsDialog = dialog(() => import("./settings/ShortcutsDialog"));
+const SharedPage = later(() => import("./shared/SharedPage"), {
+  failed: (_, again) => (
+    <main className="gate">
+      <Broken what={NOT_LOADED} again={again} />
+    </main>
+  ),
+});
+const Inspector = later(() => import("./inspector/Inspector"), {
+  waiting: () => <aside className="inspector" aria-label="Inspector" aria-busy />,
+  failed: (_, again) => (
+    <aside className="inspector" aria-label="Inspector">
+      <Broken what={NOT_LOADED} again={again} />
+    </aside>
+  ),
+});
 
 export function App() {
   const access = useApp((state) => state.access);
   const problem = useApp((state) => state.accessProblem);
   const shared = useApp((state) => state.shared);
   if (shared !== null) {
-    return (
-      <Suspense fallback={null}>
-        <SharedPage link={shared} />
-      </Suspense>
-    );
+    return <SharedPage link={shared} />;
   }
   if (access === "token-needed") return <TokenForm problem={problem} />;
   if (access === "asking") {
@@ -57,11 +87,15 @@ export function App() {
 function Frame() {
   const sidebar = useSidebar();
   const panel = useApp((state) => state.panel);
+  const page = usePage();
+  const narrow = useNarrow();
+  useCover(narrow && sidebar, ".sidebar", ".sidebar-toggle", () => setSidebar(false));
+  useCover(narrow && !sidebar && panel !== null, ".inspector", '.chat-header [aria-label="Inspector"]', () => page.store.patch({ panel: null }));
   useShortcuts();
   useTabTitle();
   // Whoever opens the palette types at once; it must not come after the first letters.
   useEffect(() => {
-    const timer = setTimeout(() => void loadPalette(), 1_000);
+    const timer = setTimeout(() => void loadPalette().catch(() => undefined), 1_000);
     return () => clearTimeout(timer);
   }, []);
   return (
@@ -74,14 +108,10 @@ function Frame() {
       </a>
       {sidebar && <Sidebar />}
       {sidebar && <div className="sidebar-cover" aria-hidden onClick={() => setSidebar(false)} />}
-      <main className="main">
+      <main className="main" inert={narrow && (sidebar || panel !== null)}>
         <ChatView />
       </main>
-      {panel && (
-        <Suspense fallback={<aside className="inspector" aria-label="Inspector" aria-busy />}>
-          <Inspector />
-        </Suspense>
-      )}
+      {panel && <Inspector />}
       <Overlays />
       <Toasts />
     </div>
@@ -93,13 +123,13 @@ function Overlays() {
   const openId = useApp((state) => state.openId);
   const close = () => openOverlay(null);
   return (
-    <Suspense fallback={null}>
+    <>
       {overlay === "palette" && <Palette onClose={close} />}
       {overlay === "settings" && <SettingsDialog onClose={close} />}
       {overlay === "session-settings" && openId && <SessionSettings key={openId} onClose={close} />}
       {overlay === "share" && openId && <ShareDialog key={openId} id={openId} onClose={close} />}
       {overlay === "shortcuts" && <ShortcutsDialog onClose={close} />}
-    </Suspense>
+    </>
   );
 }
 

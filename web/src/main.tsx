@@ -5,6 +5,7 @@ import { createRoot } from "react-dom/client";
 import { App } from "./App";
 import { Client } from "./api/client";
 import { Page, PageContext } from "./state/page";
+import { Boundary, Broken } from "./ui/Boundary";
 import { followAppearance } from "./ui/theme";
 import "./ui/styles.css";
 
@@ -17,9 +18,20 @@ if (root) {
   createRoot(root).render(
     <StrictMode>
       <PageContext value={page}>
-        <App />
+        <Boundary instead={(again) => <BrokenPage again={again} />}>
+          <App />
+        </Boundary>
       </PageContext>
     </StrictMode>,
+  );
+}
+
+function BrokenPage({ again }: { again: () => void }) {
+  return (
+    <main className="gate">
+      <h1>Something went wrong here</h1>
+      <Broken what="The page could not be drawn. What you wrote is kept, and your sessions are safe with the server." again={again} />
+    </main>
   );
 }
 

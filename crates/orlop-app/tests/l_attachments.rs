@@ -66,6 +66,13 @@ async fn images_go_inline_and_text_as_text() {
         let session = host.app().session("s").await.unwrap().session;
         assert_eq!(session.messages().get(0).unwrap().multipart_content().len(), 3);
         assert_eq!(session.messages().get(0).unwrap().text(), "look");
+        // Whoever shows the message later knows which files came with it.
+        let noted = json!([
+            {"id": image, "name": "dot.png", "media_type": "image/png", "size": PNG.len(), "parts": 1},
+            {"id": text, "name": "notes.txt", "media_type": "text/plain", "size": 17, "parts": 1},
+            {"id": other, "name": "blob.bin", "media_type": "application/octet-stream", "size": 4, "parts": 1},
+        ]);
+        assert_eq!(session.messages().get(0).unwrap().metadata().get("attachments"), Some(&noted));
     }
 }
 

@@ -23,7 +23,7 @@ static FILES: &[File] = include!(concat!(env!("OUT_DIR"), "/page_files.rs"));
 
 const NO_PAGE: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Orlop</title>\
 <p>Orlop is running, but this program was built without its web page. In the source folder, \
-<code>cargo xtask web</code> builds the page (it needs Node 20 or newer); then build the program again.</p>\
+<code>cargo xtask web</code> builds the page (it needs Node 20.19 or newer, with npm); then build the program again.</p>\
 <p><a href=\"/openapi.json\">/openapi.json</a> lists what programs can ask.</p></html>\n";
 
 /// Scripts, styles and connections of this server only. Pictures may also be part of a message.
@@ -31,17 +31,17 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
 font-src 'self'; img-src 'self' data: blob:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
 pub(crate) fn routes() -> Router<Server> {
-    Router::new().route("/", get(|headers: HeaderMap| async move { index(&headers) })).route(
+    Router::new().route("/", get(|headers: HeaderMap| async move { index(FILES, &headers) })).route(
         "/assets/{name}",
         get(|Path(name): Path<String>, headers: HeaderMap| async move {
-            asset(&format!("assets/{name}"), &headers)
+            asset(FILES, &format!("assets/{name}"), &headers)
         }),
     )
 }
 
-fn index(headers: &HeaderMap) -> Response {
+fn index(files: &'static [File], headers: &HeaderMap) -> Response {
     let policy = (header::CONTENT_SECURITY_POLICY, POLICY);
-    match found("index.html") {
+    match found(files, "index.html") {
         Some(file) => {
             ([policy, (header::CACHE_CONTROL, "no-cache")], sent(file, headers)).into_response()
         }
@@ -49,16 +49,16 @@ fn index(headers: &HeaderMap) -> Response {
     }
 }
 
-fn asset(name: &str, headers: &HeaderMap) -> Response {
+fn asset(files: &'static [File], name: &str, headers: &HeaderMap) -> Response {
     let forever = (header::CACHE_CONTROL, "public, max-age=31536000, immutable");
-    match found(name) {
+    match found(files, name) {
         Some(file) => ([forever], sent(file, headers)).into_response(),
         None => StatusCode::NOT_FOUND.into_response(),
     }
 }
 
-fn found(name: &str) -> Option<&'static File> {
-    FILES.iter().find(|file| file.name == name)
+fn found(files: &'static [File], name: &str) -> Option<&'static File> {
+    files.iter().find(|file| file.name == name)
 }
 
 /// A file as it is kept, or unpacked for whoever cannot.
@@ -105,9 +105,22 @@ mod tests {
 
     #[test]
     fn files_are_found_by_their_whole_name() {
-        assert!(found("../Cargo.toml").is_none() && found("").is_none());
+        assert!(found(FILES, "../Cargo.toml").is_none() && found(FILES, "").is_none());
         // Without Node there is no page, and both are right.
-        assert_eq!(found("index.html").is_some(), !FILES.is_empty());
+        assert_eq!(found(FILES, "index.html").is_some(), !FILES.is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_program_without_its_page_says_how_to_get_it() {
+        let answer = index(&[], &HeaderMap::new());
+        assert_eq!(answer.status(), StatusCode::OK);
+        assert_eq!(answer.headers()[header::CONTENT_SECURITY_POLICY], POLICY);
+        let body = axum::body::to_bytes(answer.into_body(), 64 * 1024).await.unwrap();
+        let text = String::from_utf8_lossy(&body);
+        assert!(text.contains("<code>cargo xtask web</code>"), "{text}");
+        assert!(text.contains("Node 20.19 or newer"), "{text}");
+        let missing = asset(&[], "assets/index.js", &HeaderMap::new());
+        assert_eq!(missing.status(), StatusCode::NOT_FOUND);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 import { type FormEvent, type ReactNode, createContext, useContext, useState } from "react";
 import type { JsonMap } from "../api/types";
-import { usePage } from "../state/page";
+import { type Page, usePage } from "../state/page";
 import { Modal } from "../ui/Modal";
 import { answersOf } from "./dialog";
 import { type ActionElement, paramsOf } from "./elements";
@@ -27,9 +27,7 @@ export function ActionDialogs({ children }: { children: ReactNode }) {
   const page = usePage();
   const [asked, setAsked] = useState<Asked | null>(null);
   const start: StartAction = (element, about) => {
-    const { openId, conversation } = page.store.get();
-    const open = openId ? { session_id: openId, metadata: conversation?.metadata ?? {}, messages: (conversation?.messages ?? []) as unknown as JsonMap[] } : undefined;
-    const call = { element, session: about?.session ?? open, message: about?.message };
+    const call = { element, session: about?.session ?? sessionInView(page), message: about?.message };
     if (element.dialog) setAsked(call);
     else void run(call, {});
   };
@@ -52,6 +50,22 @@ export function ActionDialogs({ children }: { children: ReactNode }) {
       )}
     </Starter>
   );
+}
+
+/** The session in view, with the fields it has in the list and those of a session that is read whole. */
+export function sessionInView(page: Pick<Page, "store">): JsonMap | undefined {
+  const { openId, conversation, list } = page.store.get();
+  if (!openId) return undefined;
+  const metadata = conversation?.metadata ?? {};
+  const summary = list.sessions.find((held) => held.session_id === openId) as unknown as JsonMap | undefined;
+  return {
+    title: metadata.title ?? null,
+    agent_id: metadata.agent_id ?? null,
+    ...summary,
+    session_id: openId,
+    metadata,
+    messages: (conversation?.messages ?? []) as unknown as JsonMap[],
+  };
 }
 
 function AskFirst({ asked, onClose, onRun }: { asked: Asked; onClose: () => void; onRun: (answers: JsonMap) => void }) {

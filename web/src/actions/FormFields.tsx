@@ -11,13 +11,25 @@ interface Props {
   onChange: (given: JsonMap) => void;
   /** Where the heading says the same as the only field. */
   hideLabel?: boolean;
+  /** Settings have a value without anybody's doing; none is asked for, and each can go back to it. */
+  settings?: boolean;
 }
 
-export function FormFields({ inputs, given, errors, onChange, hideLabel = false }: Props) {
+export function FormFields({ inputs, given, errors, onChange, hideLabel = false, settings = false }: Props) {
+  const without = (name: string) => Object.fromEntries(Object.entries(given).filter(([held]) => held !== name));
   return (
     <div className="fields">
       {inputs.map((input) => (
-        <Field key={input.name} input={input} value={given[input.name] ?? input.default} error={errors[input.name]} hideLabel={hideLabel} onChange={(value) => onChange({ ...given, [input.name]: value })} />
+        <Field
+          key={input.name}
+          input={input}
+          value={given[input.name] ?? input.default}
+          error={errors[input.name]}
+          hideLabel={hideLabel}
+          optional={!input.required && !settings}
+          onChange={(value) => onChange({ ...given, [input.name]: value })}
+          onReset={settings && given[input.name] !== undefined && given[input.name] !== null ? () => onChange(without(input.name)) : undefined}
+        />
       ))}
     </div>
   );
@@ -28,16 +40,19 @@ interface FieldProps {
   value: Json | undefined;
   error: string | undefined;
   hideLabel: boolean;
+  /** Whether to say that it may be left empty. */
+  optional: boolean;
   onChange: (value: Json) => void;
+  onReset: (() => void) | undefined;
 }
 
-function Field({ input, value, error, hideLabel, onChange }: FieldProps) {
+function Field({ input, value, error, hideLabel, optional, onChange, onReset }: FieldProps) {
   const id = useId();
   const described = [input.description ? `${id}-about` : null, error ? `${id}-error` : null].filter(Boolean).join(" ") || undefined;
   const kind = kindOf(input.type);
   const common = { id, "aria-describedby": described, "aria-invalid": error ? true : undefined, "aria-required": input.required || undefined };
   const isChoice = input.choices.length > 0;
-  const label = `${input.label}${input.required ? "" : " (optional)"}`;
+  const label = `${input.label}${optional ? " (optional)" : ""}`;
   return (
     <div className="field" data-kind={kind}>
       {!(isChoice || kind === "boolean") && (
@@ -69,6 +84,11 @@ function Field({ input, value, error, hideLabel, onChange }: FieldProps) {
         <p className="about" id={`${id}-about`}>
           {input.description}
         </p>
+      )}
+      {onReset && (
+        <button type="button" className="link-button" onClick={onReset}>
+          Use default<span className="visually-hidden"> of {input.label}</span>
+        </button>
       )}
       {error && (
         <p className="field-error" id={`${id}-error`} role="alert">

@@ -146,12 +146,14 @@ test("parts of the wrong form count as absent, missing ones make it no button", 
 
 // covers: J-14, J-18
 test("each surface has its elements, and what is unknown is not lost", () => {
-  const elements = ["session_list_action", "session_action", "message_action", "config", "mine"].map((ui_type) => element({ ui_type, action_id: ui_type }));
+  const elements = ["session_list_action", "session_action", "message_action", "config", "mine"].map((ui_type) => element({ ui_type, key: ui_type, action_id: ui_type }));
   for (const surface of ["session_list_action", "session_action", "message_action"] as const) {
     expect(elementsOf(elements, surface).map((found) => found.id)).toEqual([surface]);
   }
   expect(settingsOf(elements)).toHaveLength(1);
   expect(unknownElements(elements).map((found) => found.ui_type)).toEqual(["mine"]);
+  // A setting without a name cannot be set; that is told as well.
+  expect(unknownElements([{ ui_type: "config", plugin: "p", label: "Level" }])).toHaveLength(1);
 });
 
 // covers: J-19

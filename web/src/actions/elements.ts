@@ -1,7 +1,7 @@
 //! Elements that plugins contribute: buttons in the order of their surface, settings, and the rest.
 
 import { type ActionOwner, type JsonMap, isMap } from "../api/types";
-import { type Dialog, readDialog } from "./dialog";
+import { type Dialog, readDialog, readInput } from "./dialog";
 import { fieldAt, filled, mapping } from "./fields";
 import { plainLine } from "./safe";
 import { SURFACES, type Surface } from "./surface";
@@ -69,7 +69,7 @@ export function settingsOf(elements: readonly JsonMap[]): ConfigElement[] {
 
 /** What this page has no place for; it is told, not dropped. */
 export function unknownElements(elements: readonly JsonMap[]): JsonMap[] {
-  return elements.filter((element) => element.ui_type !== "config" && readElement(element) === null);
+  return elements.filter((element) => (element.ui_type === "config" ? readInput(element) : readElement(element)) === null);
 }
 
 export interface Sources {

@@ -6,6 +6,7 @@ import type { Page } from "../state/page";
 import type { DisplayAction } from "./display";
 import type { ActionElement } from "./elements";
 import { type Outcome, failedOutcome, notice, outcomeOf } from "./outcome";
+import { NOT_COPIED, copyText } from "../ui/clipboard";
 import { OwnRuns } from "./own";
 import { type Surface, dismiss, followUp, show } from "./surface";
 
@@ -55,8 +56,8 @@ export class ActionRunner {
       return;
     }
     if (action.kind === "copy_text") {
-      await navigator.clipboard.writeText(action.text);
-      this.page.toast("Copied.", "success");
+      if (await copyText(action.text)) this.page.toast("Copied.", "success");
+      else this.page.toast(NOT_COPIED, "error");
       return;
     }
     const outcome = await this.call(action.plugin, action.actionId, this.page.store.get().openId, action.params);
@@ -71,8 +72,12 @@ export class ActionRunner {
   }
 
   /** An action ran: by itself, elsewhere, or here, which is no news. */
-  ran({ plugin, action_id, result }: { plugin: string; action_id: string; result: JsonMap }, sessionId: string): void {
-    if (!this.own.tells(sessionId, plugin, action_id)) this.came(result, sessionId);
+  ran({ plugin, action_id, result, request_id }: { plugin: string; action_id: string; result: JsonMap; request_id?: string }, sessionId: string): void {
+    if (this.own.tells(sessionId, plugin, action_id)) return;
+    const outcome = outcomeOf(result);
+    // What somebody clicked elsewhere takes nobody here to another place; what the turn in view did by itself may.
+    this.apply({ ...outcome, message: null, navigate: request_id ? outcome.navigate : null });
+    this.came(result, sessionId);
   }
 
   /** Something to see that nobody here asked for. */
@@ -103,9 +108,11 @@ export class ActionRunner {
     this.page.toast("The session was changed.", "success", { label: "Undo", run: () => void undo() }, 10_000);
   }
 
-  /** Effects of something that answered in the form of a result. */
-  effects(result: JsonMap): void {
+  /** Effects of something that answered in the form of a result. Its text is an answer already; a display is of use where it has buttons. */
+  handled(result: JsonMap, sessionId: string): void {
+    const { display } = outcomeOf(result);
     this.apply({ ...outcomeOf(result), message: null });
+    if (display && (display.actions.length > 0 || display.displayId !== null)) this.came(result, sessionId);
   }
 
   private apply(outcome: Outcome): void {

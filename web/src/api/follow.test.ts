@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { Client } from "./client";
 import { backoff, follow } from "./follow";
 import { Problem } from "./problem";
@@ -55,6 +55,8 @@ test("a stream that breaks begins again after the last number, and nothing is to
 test("numbers that are missing after a new connection are told, others are not", async () => {
   expect((await run([event(1) + event(9), event(10) + event(20, "final")])).gaps).toBe(0);
   expect((await run([event(1), event(5), event(6, "final")])).gaps).toBe(1);
+  // Numbers are kept for fragments that may come: what is stored after them stands far behind.
+  expect((await run([event(1), event(4098, "tool_call"), event(4099, "final")])).gaps).toBe(0);
 });
 
 test("a request is posted once it was heard, and followed from then on", async () => {
@@ -74,6 +76,50 @@ test("what trying again cannot mend is thrown", async () => {
 test("a server that is down for a while is asked again", async () => {
   const down = new Problem(503, "unavailable", "starting");
   expect((await run([down, down, event(1, "final")])).seen).toEqual([1]);
+});
+
+/** Connections that stay open until somebody leaves them, each with some events. */
+function lasting(...bodies: string[][]) {
+  const asked: string[] = [];
+  const raw = async (path: string, { signal }: { signal: AbortSignal }) => {
+    asked.push(path);
+    const pieces = bodies.shift() ?? [];
+    const start = (stream: ReadableStreamDefaultController) => {
+      for (const piece of pieces) stream.enqueue(new TextEncoder().encode(piece));
+      signal.addEventListener("abort", () => stream.error(signal.reason));
+    };
+    return new Response(new ReadableStream({ start }));
+  };
+  return { asked, client: { raw } as unknown as Client };
+}
+
+test("a tab whose turn is over leaves its connection, looks in, and loses nothing", async () => {
+  vi.useFakeTimers();
+  const { asked, client } = lasting([event(1), event(2)], [], [event(3)], [event(4, "final")]);
+  const turns = new Set<() => void>();
+  let mine = true;
+  const seen: number[] = [];
+  const links: string[] = [];
+  const done = follow({
+    client,
+    path: (after) => `after ${after}`,
+    once: true,
+    onEvent: ({ seq }) => {
+      seen.push(seq);
+      if (seq === 2) mine = false;
+      for (const turn of [...turns]) turn();
+    },
+    onLink: (link) => links.push(link),
+    signal: new AbortController().signal,
+    tabs: { mayStream: () => mine, onTurn: (listener) => (turns.add(listener), () => turns.delete(listener)) },
+  });
+  await vi.advanceTimersByTimeAsync(20_000);
+  await done;
+  vi.useRealTimers();
+  expect(seen).toEqual([1, 2, 3, 4]);
+  expect(asked).toEqual(["after null", "after 2", "after 2", "after 3"]);
+  // Nobody is told of a connection that is lost.
+  expect(links).toEqual(["open", "open", "open", "open"]);
 });
 
 test("waits grow up to a bound", () => {

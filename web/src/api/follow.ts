@@ -3,9 +3,12 @@
 import type { Client } from "./client";
 import { Problem, asProblem } from "./problem";
 import { serverEvents } from "./sse";
+import type { Tabs } from "./tabs";
 import { type Event, type Json, endsRequest } from "./types";
 
 export type Link = "open" | "waiting";
+
+type Turns = Pick<Tabs, "mayStream" | "onTurn">;
 
 export interface FollowOptions {
   client: Client;
@@ -18,15 +21,21 @@ export interface FollowOptions {
   once: boolean;
   onEvent: (event: Event) => void;
   onLink?: (link: Link) => void;
-  /** After a new connection, numbers are missing: the server may have begun again with what was under way. */
+  /** After a new connection a fragment does not follow the last one: the server has begun again with what was under way. */
   onGap?: () => void;
   signal: AbortSignal;
+  /** Whether this tab may keep a connection; without, it may. */
+  tabs?: Turns;
   /** Waits; replaced in tests. */
   pause?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
 /** A connection that says nothing for so long is taken for dead; servers send a heartbeat more often. */
 const SILENCE_MS = 45_000;
+
+/** A tab that may not keep a connection looks in this often, and for so long. */
+const LOOK_IN_MS = 2_000;
+const LOOK_MS = 200;
 
 /** How long to wait before try number `failures`, with some chance in it so that tabs do not come at once. */
 export function backoff(failures: number, chance = Math.random()): number {
@@ -35,7 +44,7 @@ export function backoff(failures: number, chance = Math.random()): number {
 
 /** Follows to the end of the request, or until the signal. Throws what trying again cannot mend. */
 export async function follow(options: FollowOptions): Promise<void> {
-  const { client, path, once, onEvent, onLink, onGap, signal, pause = waitOrWake } = options;
+  const { client, path, once, onEvent, onLink, onGap, signal, tabs, pause = waitOrWake } = options;
   let { begin, after = null } = options;
   let failures = 0;
   while (!signal.aborted) {
@@ -47,6 +56,11 @@ export async function follow(options: FollowOptions): Promise<void> {
       heard = Date.now();
     };
     const watchdog = setInterval(() => Date.now() - heard > SILENCE_MS && stop(), SILENCE_MS / 9);
+    // What is being sent stays until the server has it.
+    let connected = false;
+    const leave = () => connected && tabs?.mayStream() === false && stop();
+    const unsubscribe = tabs?.onTurn(leave);
+    let looking: ReturnType<typeof setTimeout> | undefined;
     try {
       const headers: Record<string, string> = { accept: "text/event-stream" };
       if (after !== null) headers["last-event-id"] = String(after);
@@ -55,14 +69,17 @@ export async function follow(options: FollowOptions): Promise<void> {
         : await client.raw(path(after), { headers, signal: connection.signal });
       if (!response.body) throw new Problem(0, "unreachable", "The server's answer has no body.");
       begin = undefined;
+      connected = true;
       onLink?.("open");
       alive();
+      looking = setTimeout(leave, LOOK_MS);
       let first = after !== null;
       for await (const { data } of serverEvents(response.body, alive)) {
         failures = 0;
         const event = read(data);
         if (!event || (after !== null && event.seq <= after)) continue;
-        if (first && event.seq !== (after ?? 0) + 1) onGap?.();
+        // Fragments of one answer have numbers in a row; other events have gaps before them.
+        if (first && event.type === "partial" && event.seq !== (after ?? 0) + 1) onGap?.();
         first = false;
         after = event.seq;
         onEvent(event);
@@ -76,14 +93,36 @@ export async function follow(options: FollowOptions): Promise<void> {
       if (problem.retryAfter !== null) failures = Math.max(failures, 2);
     } finally {
       clearInterval(watchdog);
+      clearTimeout(looking);
+      unsubscribe?.();
       signal.removeEventListener("abort", stop);
       connection.abort();
     }
     if (signal.aborted) return;
+    if (connected && tabs && !tabs.mayStream()) {
+      await untilTurn(tabs, signal);
+      continue;
+    }
     onLink?.("waiting");
     await pause(backoff(failures), signal);
     failures += 1;
   }
+}
+
+/** Waits until this tab may stream, or it is time to look in. */
+function untilTurn(tabs: Turns, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      unsubscribe();
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    // Some chance in it, so that tabs do not come at once.
+    const timer = setTimeout(done, LOOK_IN_MS * (0.75 + Math.random() / 2));
+    const unsubscribe = tabs.onTurn(() => tabs.mayStream() && done());
+    signal.addEventListener("abort", done);
+  });
 }
 
 /** The events that one connection tells, for what is over already. */

@@ -89,6 +89,8 @@ export class Api {
     this.client.json<{ text: string }>("/completions/apply", {
       body: { agent_id: agent, text, completion, ...(session ? { session_id: session } : {}) },
     });
+  /** The bytes of a file. */
+  asset = async (asset: string, signal: AbortSignal) => (await this.client.raw(`/assets/${id(asset)}`, { signal })).blob();
   upload = (file: File) => {
     const form = new FormData();
     form.append("file", file, file.name);

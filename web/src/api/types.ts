@@ -32,49 +32,21 @@ export type NewRequest = Read<Schemas["NewRequest"]>;
 export type Verdict = Read<Schemas["Verdict"]>;
 
 /** What the server says of itself before anything else. */
-export interface Info {
-  version: string;
-  user: { tenant: string; user: string; right?: string | null };
-  share_links: boolean;
-  attachments: { max_bytes: number; types?: string[] | null };
-}
-
-/** A plugin, and how it is doing. */
-export interface Plugin {
-  name: string;
-  kinds: string[];
-  version?: string | null;
-  source: string;
-  package?: string | null;
-  state: string;
-  grants: string[];
-  /** Told to administrators. */
-  details?: {
-    place?: string | null;
-    problem?: string | null;
-    errors: { hook: string; at: string; message: string }[];
-    hooks: { hook: string; calls: number; errors: number; seconds: number }[];
-  } | null;
-}
-
+export type Info = Schemas["Info"];
+/** A plugin, and how it is doing. Details are told to administrators. */
+export type Plugin = Schemas["PluginView"];
 /** A link by which others read a session, without what makes it work. */
-export interface Share {
-  id: string;
-  created_at: string;
-}
+export type Share = Schemas["ShareView"];
+/** A link that was just made; only now it is told. */
+export type MadeShare = Schemas["MadeShare"];
+/** A session that was found by its words. */
+export type Found = Read<Schemas["Found"]>;
 
 /** A message as somebody sees it who reads by a link. */
 export type SharedMessage = Message & { index: number };
 
 /** What a link shows of a session. */
-export interface SharedSession {
-  title?: string | null;
-  updated_at: string;
-  revision: number;
-  message_count: number;
-  first_index: number;
-  messages: SharedMessage[];
-}
+export type SharedSession = Omit<Schemas["SharedView"], "messages"> & { messages: SharedMessage[] };
 
 export interface Message {
   role: Role;

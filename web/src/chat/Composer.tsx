@@ -27,6 +27,8 @@ export function Composer({ attachments, footer, gauge }: { attachments: Attachme
   const box = useRef<HTMLTextAreaElement>(null);
   const files = useRef<HTMLInputElement>(null);
   const listId = useId();
+  const limitId = useId();
+  const [attaching, setAttaching] = useState(false);
   const completions = useCompletions(text.slice(0, cursor), focused);
   const uploading = attachments.list.some((file) => file.phase === "uploading");
   const ready = attachments.list.filter((file) => file.phase === "ready");
@@ -49,12 +51,16 @@ export function Composer({ attachments, footer, gauge }: { attachments: Attachme
     setText("");
     keepDraft(openId, "");
     attachments.clear();
-    void page.chat.send(text, ready);
+    page.chat.send(text, ready);
     box.current?.focus();
   };
 
   const take = async (completion: Completion) => {
-    const replacement = await completions.taken(text, completion);
+    // Plugins are asked about the text with the completion in it, and may have another for its place.
+    const plain = complete(text, cursor, completion.start, completion.replacement);
+    const replacement = await completions.taken(plain.text, completion);
+    // Whoever typed on meanwhile has made up their mind.
+    if (box.current?.value !== text) return;
     const edited = complete(text, cursor, completion.start, replacement);
     completions.close();
     setText(edited.text);
@@ -100,6 +106,11 @@ export function Composer({ attachments, footer, gauge }: { attachments: Attachme
       <div className="composer">
         {completions.list.length > 0 && <CompletionList id={listId} list={completions.list} at={completions.at} onTake={(completion) => void take(completion)} />}
         <AttachmentList list={attachments.list} onRemove={attachments.remove} />
+        {attachments.limit !== "" && (
+          <p id={limitId} className={attaching || attachments.list.length > 0 ? "attach-limit" : "visually-hidden"}>
+            Files: {attachments.limit}
+          </p>
+        )}
         <textarea
           ref={box}
           id="composer"
@@ -122,13 +133,21 @@ export function Composer({ attachments, footer, gauge }: { attachments: Attachme
           onPaste={onPaste}
         />
         <div className="composer-row">
-          <IconButton label="Attach files" title={["Attach files", attachments.limit].filter(Boolean).join(": ")} onClick={() => files.current?.click()}>
+          <IconButton
+            label="Attach files"
+            title={["Attach files", attachments.limit].filter(Boolean).join(": ")}
+            aria-describedby={attachments.limit !== "" ? limitId : undefined}
+            onFocus={() => setAttaching(true)}
+            onBlur={() => setAttaching(false)}
+            onClick={() => files.current?.click()}
+          >
             <Paperclip />
           </IconButton>
           <input
             ref={files}
             type="file"
             multiple
+            accept={attachments.accept}
             hidden
             aria-hidden
             tabIndex={-1}

@@ -20,7 +20,7 @@ export function EmptyChat() {
         <ul className="starters">
           {templates.map((text) => (
             <li key={text}>
-              <button type="button" onClick={() => void page.chat.send(text)}>
+              <button type="button" onClick={() => page.chat.send(text)}>
                 {text}
               </button>
             </li>

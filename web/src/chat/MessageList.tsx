@@ -4,6 +4,7 @@ import { ArrowDown } from "lucide-react";
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { Virtualizer, type VirtualizerHandle } from "virtua";
 import type { Item } from "../state/items";
+import { Boundary } from "../ui/Boundary";
 import { ItemView } from "./ItemView";
 
 interface Props {
@@ -100,7 +101,9 @@ export function MessageList({ sessionId, items, busy, after, shown = 0 }: Props)
             <Virtualizer ref={list} scrollRef={scroller} data={items} itemSize={120} bufferSize={600}>
               {(item, place) => (
                 <div className="item" data-kind={item.kind} data-next={items[place + 1]?.kind} data-last={place === items.length - 1 || undefined} key={item.key} role="article" aria-posinset={place + 1} aria-setsize={items.length} aria-label={labelOf(item)}>
-                  <ItemView item={item} />
+                  <Boundary key={item.kind} instead={() => <p className="note">This cannot be shown here. Show JSON, or an export of the session, has it.</p>}>
+                    <ItemView item={item} />
+                  </Boundary>
                 </div>
               )}
             </Virtualizer>

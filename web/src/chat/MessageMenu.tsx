@@ -1,7 +1,7 @@
 //! What else can be done with a message: buttons of plugins, forking, removing, looking at it.
 
 import { Braces, Ellipsis, GitBranch, Trash2 } from "lucide-react";
-import { useMemo } from "react";
+import { useMemo, useState } from "react";
 import type { JsonMap, Message } from "../api/types";
 import { elementsOf } from "../actions/elements";
 import { ElementIcon } from "../actions/ElementIcon";
@@ -10,46 +10,71 @@ import { isBusy } from "../state/conversation";
 import { useApp, usePage } from "../state/page";
 import { IconButton } from "../ui/IconButton";
 import { Menu, MenuItem, MenuSeparator } from "../ui/Menu";
+import { Modal } from "../ui/Modal";
 
 interface Props {
+  /** Which message it is, where that is not plain. */
+  about?: string;
   index: number;
   message: Message | null;
   raw: boolean;
   onRaw: () => void;
 }
 
-export function MessageMenu({ index, message, raw, onRaw }: Props) {
+export function MessageMenu({ about, index, message, raw, onRaw }: Props) {
   const page = usePage();
   const all = useApp((state) => state.elements);
   const busy = useApp((state) => state.conversation !== null && isBusy(state.conversation));
   const elements = useMemo(() => elementsOf(all, "message_action"), [all]);
   const start = useActionDialog();
   const fork = () => void page.sessions.fork(page.store.get().openId ?? "", index);
+  const [asking, setAsking] = useState(false);
   return (
-    <Menu
-      label="Message"
-      align="start"
-      trigger={
-        <IconButton label="More">
-          <Ellipsis />
-        </IconButton>
-      }
-    >
-      {elements.map((element) => (
-        <MenuItem key={`${element.plugin}/${element.id}`} icon={<ElementIcon name={element.icon} />} disabled={busy} onSelect={() => start(element, { message: { index, ...(message as unknown as JsonMap) } })}>
-          {element.label}
+    <>
+      <Menu
+        label="Message"
+        align="start"
+        trigger={
+          <IconButton label={about ? `More for the ${about.toLowerCase()}` : "More"}>
+            <Ellipsis />
+          </IconButton>
+        }
+      >
+        {elements.map((element) => (
+          <MenuItem key={`${element.plugin}/${element.id}`} icon={<ElementIcon name={element.icon} />} disabled={busy} onSelect={() => start(element, { message: { index, ...(message as unknown as JsonMap) } })}>
+            {element.label}
+          </MenuItem>
+        ))}
+        {elements.length > 0 && <MenuSeparator />}
+        <MenuItem icon={<GitBranch />} disabled={busy} onSelect={fork}>
+          Continue in a copy from here
         </MenuItem>
-      ))}
-      {elements.length > 0 && <MenuSeparator />}
-      <MenuItem icon={<GitBranch />} disabled={busy} onSelect={fork}>
-        Continue in a copy from here
-      </MenuItem>
-      <MenuItem icon={<Braces />} onSelect={onRaw}>
-        {raw ? "Hide JSON" : "Show JSON"}
-      </MenuItem>
-      <MenuItem icon={<Trash2 />} danger disabled={busy} onSelect={() => void page.chat.remove(index)}>
-        Delete message
-      </MenuItem>
-    </Menu>
+        <MenuItem icon={<Braces />} onSelect={onRaw}>
+          {raw ? "Hide JSON" : "Show JSON"}
+        </MenuItem>
+        <MenuItem icon={<Trash2 />} danger disabled={busy} onSelect={() => setAsking(true)}>
+          Delete message
+        </MenuItem>
+      </Menu>
+      {asking && (
+        <Modal title="Delete this message?" description="It goes for good, with the results of calls that it made. The model will not know of it." onClose={() => setAsking(false)}>
+          <div className="row-end">
+            <button type="button" className="button" onClick={() => setAsking(false)}>
+              Cancel
+            </button>
+            <button
+              type="button"
+              className="button primary"
+              onClick={() => {
+                setAsking(false);
+                void page.chat.remove(index);
+              }}
+            >
+              Delete
+            </button>
+          </div>
+        </Modal>
+      )}
+    </>
   );
 }

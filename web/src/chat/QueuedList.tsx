@@ -1,24 +1,39 @@
-//! Messages that wait until the agent is done.
+//! Messages that wait until the agent is done, or until the user says that they should go.
 
-import { Clock, X } from "lucide-react";
+import { Clock, Pause, X } from "lucide-react";
+import { isBusy } from "../state/conversation";
+import { waitingIn } from "../state/outbox";
 import { useApp, usePage } from "../state/page";
 import { IconButton } from "../ui/IconButton";
 
 export function QueuedList() {
   const page = usePage();
-  const queue = useApp((state) => state.queue);
-  if (queue.length === 0) return null;
+  const waiting = useApp((state) => waitingIn(state.outbox, state.openId ?? ""));
+  // The one that is being sent is part of the conversation.
+  const sent = useApp((state) => (state.conversation?.sent && isBusy(state.conversation) ? state.conversation.turn?.requestId : null));
+  const entries = waiting.entries.filter((entry) => entry.id !== sent);
+  if (entries.length === 0) return null;
   return (
-    <ul className="queue" aria-label="Waiting messages">
-      {queue.map((queued) => (
-        <li key={queued.id}>
-          <Clock aria-hidden />
-          <span>{queued.text}</span>
-          <IconButton label="Do not send" onClick={() => page.chat.unqueue(queued.id)}>
-            <X />
-          </IconButton>
-        </li>
-      ))}
-    </ul>
+    <div className="queue-area">
+      {waiting.held !== null && (
+        <p className="queue-held" role="status">
+          <span>Not sent. {waiting.held}</span>
+          <button type="button" className="link-button" onClick={() => page.chat.release()}>
+            Send now
+          </button>
+        </p>
+      )}
+      <ul className="queue" aria-label="Waiting messages">
+        {entries.map((entry) => (
+          <li key={entry.id}>
+            {waiting.held === null ? <Clock aria-hidden /> : <Pause aria-hidden />}
+            <span>{entry.text || entry.attachments.map((file) => file.name).join(", ")}</span>
+            <IconButton label="Do not send" onClick={() => page.chat.unqueue(entry.id)}>
+              <X />
+            </IconButton>
+          </li>
+        ))}
+      </ul>
+    </div>
   );
 }

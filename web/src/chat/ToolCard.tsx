@@ -8,6 +8,7 @@ import { duration } from "../ui/format";
 import { plainText } from "../actions/safe";
 import { ApprovalCard } from "./ApprovalCard";
 import { DelegatedTurn } from "./DelegatedTurn";
+import { ToolMenus } from "./ToolMenus";
 import { Preview, ToolResult } from "./ToolResult";
 
 export function ToolCard({ tool }: { tool: ToolItem }) {
@@ -36,6 +37,7 @@ export function ToolCard({ tool }: { tool: ToolItem }) {
           {tool.preview !== "" && !tool.approval && tool.result === null && <Preview text={tool.preview} />}
           {tool.output !== "" && tool.result === null && <pre tabIndex={0}>{plainText(tool.output)}</pre>}
           {tool.result !== null && <ToolResult tool={tool} />}
+          <ToolMenus tool={tool} />
           {tool.decision && (
             <p className="tool-decision">
               {tool.decision.decision === "allow" ? "Allowed" : "Denied"} by {tool.decision.by}.

@@ -10,7 +10,8 @@ import { useTries } from "../state/tries";
 import { IconButton } from "../ui/IconButton";
 import { useCopied } from "../ui/useCopied";
 import { MessageMenu } from "./MessageMenu";
-import { Parts } from "./Parts";
+import { PartList } from "./Parts";
+import { attachedTo } from "./attached";
 
 export function UserMessage({ item }: { item: UserItem }) {
   const [editing, setEditing] = useState(false);
@@ -39,7 +40,7 @@ export function UserMessage({ item }: { item: UserItem }) {
         <>
           <div className="bubble">
             {text}
-            <Attached item={item} />
+            <PartList shown={attachedTo(message)} />
           </div>
           {index !== null && (
             <div className="message-tools">
@@ -57,12 +58,6 @@ export function UserMessage({ item }: { item: UserItem }) {
       )}
     </div>
   );
-}
-
-function Attached({ item }: { item: UserItem }) {
-  const listed = item.message.metadata?.attachments;
-  const parts = item.message.multipartContent ?? (Array.isArray(listed) ? listed.filter(isMap) : []);
-  return <Parts parts={parts} />;
 }
 
 function UserTools({ text, onEdit }: { text: string; onEdit: () => void }) {

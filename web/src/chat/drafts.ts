@@ -12,6 +12,15 @@ function read(): Drafts {
   }
 }
 
+/** Forgets all of them, with whoever wrote them. */
+export function forgetDrafts(): void {
+  try {
+    localStorage.removeItem(KEY);
+  } catch {
+    // A browser that keeps nothing has none.
+  }
+}
+
 export function keptDraft(session: string | null): string {
   return read()[session ?? ""] ?? "";
 }

@@ -1,8 +1,8 @@
 //! Files on their way to a message: checked before they are uploaded, with previews of pictures.
 
-import { useEffect, useRef, useState } from "react";
 import { asProblem } from "../api/problem";
 import type { Attachment } from "../state/app";
+import { newId } from "../state/ids";
 import { useApp, usePage } from "../state/page";
 import { limitText, refusal } from "./limits";
 
@@ -11,34 +11,42 @@ export interface Attachments {
   add: (files: Iterable<File>) => void;
   /** What may be attached, in words. */
   limit: string;
+  /** Which files a picker should offer; all if there is none. */
+  accept: string | undefined;
   remove: (id: string) => void;
   clear: () => void;
 }
 
+/** The files of the message that is being written in the session in view. They stay with it while another is looked at. */
 export function useAttachments(): Attachments {
   const page = usePage();
   const limits = useApp((state) => state.info?.attachments ?? null);
-  const [list, setList] = useState<Attachment[]>([]);
-  const held = useRef(list);
-  held.current = list;
-  useEffect(() => () => held.current.forEach(forget), []);
-  const patch = (id: string, change: Partial<Attachment>) => setList((now) => now.map((it) => (it.id === id ? { ...it, ...change } : it)));
+  const session = useApp((state) => state.openId ?? "");
+  const list = useApp((state) => state.files[session] ?? NONE);
+  const change = (edit: (files: Attachment[]) => Attachment[], of = session) => {
+    const { [of]: held = NONE, ...others } = page.store.get().files;
+    const files = edit(held);
+    page.store.patch({ files: files.length === 0 ? others : { ...others, [of]: files } });
+  };
   const upload = async (file: File, id: string) => {
+    // The message may be of a session with another id by the time the file is there.
+    const patch = (edit: Partial<Attachment>) => {
+      for (const of of Object.keys(page.store.get().files)) change((files) => files.map((held) => (held.id === id ? { ...held, ...edit } : held)), of);
+    };
     try {
       const asset = await page.api.upload(file);
-      patch(id, { phase: "ready", assetId: asset.id });
+      patch({ phase: "ready", assetId: asset.id });
     } catch (error) {
-      patch(id, { phase: "failed", problem: asProblem(error).message });
+      patch({ phase: "failed", problem: asProblem(error).message });
     }
   };
   const add = (files: Iterable<File>) => {
     for (const file of files) {
-      const id = crypto.randomUUID();
-      const problem = refusal(file, held.current.length, limits);
+      const id = newId();
+      const problem = refusal(file, page.store.get().files[session]?.length ?? 0, limits);
       const preview = /^image\/(png|jpeg|gif|webp)$/.test(file.type) && !problem ? URL.createObjectURL(file) : null;
       const attachment: Attachment = { id, name: file.name || "pasted", size: file.size, mediaType: file.type, phase: problem ? "failed" : "uploading", problem, assetId: null, preview };
-      held.current = [...held.current, attachment];
-      setList(held.current);
+      change((held) => [...held, attachment]);
       if (!problem) void upload(file, id);
     }
   };
@@ -46,17 +54,21 @@ export function useAttachments(): Attachments {
     list,
     add,
     limit: limitText(limits),
+    accept: limits?.types?.join(",") || undefined,
     remove: (id) =>
-      setList((now) => {
-        now.filter((it) => it.id === id).forEach(forget);
-        return now.filter((it) => it.id !== id);
+      change((held) => {
+        held.filter((it) => it.id === id).forEach(forget);
+        return held.filter((it) => it.id !== id);
       }),
-    clear: () => {
-      held.current.forEach(forget);
-      setList([]);
-    },
+    clear: () =>
+      change((held) => {
+        held.forEach(forget);
+        return [];
+      }),
   };
 }
+
+const NONE: Attachment[] = [];
 
 function forget(attachment: Attachment): void {
   if (attachment.preview) URL.revokeObjectURL(attachment.preview);

@@ -11,8 +11,8 @@ export interface Completions {
   move: (by: number) => void;
   choose: (at: number) => void;
   close: () => void;
-  /** What stands for a completion that is taken; a plugin may give another text. */
-  taken: (before: string, completion: Completion) => Promise<string>;
+  /** What stands for a completion that is taken, in a text that has it already; a plugin may give another. */
+  taken: (text: string, completion: Completion) => Promise<string>;
 }
 
 export function useCompletions(before: string, active: boolean): Completions {

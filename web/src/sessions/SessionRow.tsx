@@ -5,6 +5,7 @@ import { memo, useMemo, useState } from "react";
 import { useActionDialog } from "../actions/ActionDialog";
 import { ElementIcon } from "../actions/ElementIcon";
 import { elementsOf } from "../actions/elements";
+import { plainLine } from "../actions/safe";
 import type { JsonMap, Summary } from "../api/types";
 import { useApp, usePage } from "../state/page";
 import { IconButton } from "../ui/IconButton";
@@ -33,6 +34,7 @@ export const SessionRow = memo(function SessionRow({ summary }: { summary: Summa
     <li className="session-row" data-open={open || undefined}>
       <button type="button" className="session-link" aria-current={open ? "page" : undefined} onClick={go} title={`${title}\n${when(summary.updated_at)}`}>
         <span className="session-title">{title}</span>
+        {typeof summary.snippet === "string" && <small className="session-snippet">{plainLine(summary.snippet)}</small>}
         {badgesOf(summary).map((badge, place) => (
           <span key={place} className="badge">
             {badge}

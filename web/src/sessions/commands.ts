@@ -20,21 +20,32 @@ export class SessionCommands {
     });
   }
 
-  /** Reads the first page of the list. */
+  /** Reads the list, as far as it is shown. */
   async refresh(): Promise<void> {
     this.asked?.abort();
     const asked = new AbortController();
     this.asked = asked;
-    const { search, archived } = this.page.store.get().list;
+    const { search, archived, sessions: shown } = this.page.store.get().list;
     try {
-      const page =
-        search === "" || archived ? await this.page.api.sessions(search, archived, null, asked.signal) : { sessions: await this.found(search, asked.signal), next: null };
+      const page = search === "" || archived ? await this.pages(search, archived, shown.length, asked.signal) : { sessions: await this.found(search, asked.signal), next: null };
       if (asked.signal.aborted) return;
       const sessions = page.sessions.filter((summary) => !this.leaving.has(summary.session_id));
       this.patch({ sessions, next: page.next, phase: "ready", problem: null });
     } catch (error) {
       if (!asked.signal.aborted) this.patch({ phase: "failed", problem: asProblem(error).message });
     }
+  }
+
+  /** As many pages as were shown: what somebody asked to see stays. */
+  private async pages(search: string, archived: boolean, atLeast: number, signal: AbortSignal): Promise<{ sessions: Summary[]; next: string | null }> {
+    const sessions: Summary[] = [];
+    let next: string | null = null;
+    do {
+      const page = await this.page.api.sessions(search, archived, next, signal);
+      sessions.push(...page.sessions);
+      next = page.next ?? null;
+    } while (next !== null && sessions.length < atLeast);
+    return { sessions, next };
   }
 
   /** Sessions whose title has the text, then those whose messages have its words. */
@@ -61,7 +72,8 @@ export class SessionCommands {
   }
 
   search(text: string): void {
-    this.patch({ search: text });
+    // Another list begins with its first page.
+    this.patch({ search: text, sessions: this.page.store.get().list.sessions.slice(0, 50) });
     this.refreshSoon();
   }
 
@@ -106,20 +118,16 @@ export class SessionCommands {
     this.patch({ sessions: removed(list.sessions, id) });
     if (openId === id) this.page.go(null);
     const finish = () => {
-      clearTimeout(timer);
       if (!this.leaving.delete(id)) return;
-      this.page.closeToast(toast);
       void this.page.attempt(() => this.page.api.deleteSession(id)).then(() => this.refresh());
     };
-    const timer = setTimeout(finish, UNDO_MS);
     this.leaving.set(id, finish);
     const bringBack = () => {
-      clearTimeout(timer);
       this.leaving.delete(id);
       void this.refresh();
       if (openId === id) this.page.go(id);
     };
-    const toast = this.page.toast("Session deleted.", "info", { label: "Undo", run: bringBack }, UNDO_MS);
+    this.page.toast("Session deleted.", "info", { label: "Undo", run: bringBack }, UNDO_MS, finish);
   }
 
   async fork(id: string, upto: number | null = null): Promise<void> {
@@ -137,8 +145,8 @@ export class SessionCommands {
   async exportMarkdown(id: string, title: string): Promise<void> {
     const session = await this.page.attempt(() => this.page.api.session(id, null));
     if (!session) return;
-    const { markdownOf } = await import("./markdown");
-    download(`${id}.md`, "text/markdown", markdownOf(title, session.messages));
+    const part = await this.page.attempt(() => import("./markdown"));
+    if (part) download(`${id}.md`, "text/markdown", part.markdownOf(title, session.messages));
   }
 
   async importFile(file: File): Promise<void> {
@@ -167,5 +175,6 @@ export function download(name: string, type: string, text: string): void {
   link.href = url;
   link.download = name.replace(/[^\w.-]+/g, "-");
   link.click();
-  URL.revokeObjectURL(url);
+  // Some browsers begin to read only after this.
+  setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }

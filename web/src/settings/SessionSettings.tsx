@@ -38,7 +38,7 @@ export default function SessionSettings({ onClose }: { onClose: () => void }) {
     <Modal title="Settings of this session" onClose={onClose}>
       <form onSubmit={(event) => void submit(event)} noValidate>
         {inputs.length === 0 && <p className="muted">The plugins of this agent offer no settings.</p>}
-        <FormFields inputs={inputs.map((input) => ({ ...input, required: true }))} given={given} errors={errors} onChange={setGiven} />
+        <FormFields inputs={inputs.map((input) => ({ ...input, required: false }))} given={given} errors={errors} onChange={setGiven} settings />
         <div className="row-end">
           <button type="button" className="button" onClick={onClose}>
             Cancel

@@ -32,12 +32,12 @@ export default function SettingsDialog({ onClose }: { onClose: () => void }) {
       {page.api.client.hasToken && (
         <section className="settings-section">
           <h3>Access</h3>
-          <p className="muted">This browser keeps the token you typed.</p>
+          <p className="muted">This browser keeps the token you typed, and what you wrote and did not send.</p>
           <button
             type="button"
             className="button"
             onClick={() => {
-              page.api.client.setToken(null);
+              page.forgetUser();
               location.reload();
             }}
           >

@@ -3,6 +3,7 @@
 import type { Agent, Info, JsonMap, Summary } from "../api/types";
 import { type Displays, NO_DISPLAYS } from "../actions/surface";
 import type { Conversation } from "./conversation";
+import type { Outbox } from "./outbox";
 import { Store } from "./store";
 
 export interface Toast {
@@ -10,6 +11,10 @@ export interface Toast {
   tone: "info" | "success" | "error";
   text: string;
   action?: { label: string; run: () => void };
+  /** Milliseconds until it goes by itself; `null`: it stays until it is closed. */
+  forMs: number | null;
+  /** What to do once it is gone and its action was not wanted. */
+  onGone?: () => void;
 }
 
 export interface SessionList {
@@ -20,13 +25,6 @@ export interface SessionList {
   archived: boolean;
   phase: "loading" | "ready" | "failed";
   problem: string | null;
-}
-
-/** Something the user wrote while the agent was at work. */
-export interface Queued {
-  id: string;
-  text: string;
-  attachments: Attachment[];
 }
 
 export interface Attachment {
@@ -58,6 +56,8 @@ export interface AppState {
   openId: string | null;
   /** The agent for the next new session. */
   newAgent: string | null;
+  /** Its model, where another than the agent's was chosen. */
+  newModel: string | null;
   conversation: Conversation | null;
   /** Sessions that somebody is waiting for an answer in, with the request. */
   running: Record<string, string>;
@@ -66,7 +66,10 @@ export interface AppState {
   /** What plugins contribute for the session in view. */
   elements: JsonMap[];
   displays: Displays;
-  queue: Queued[];
+  /** What was sent and has not arrived. */
+  outbox: Outbox;
+  /** Files of messages that are being written, by session. */
+  files: Record<string, Attachment[]>;
   toasts: Toast[];
   panel: Panel;
 }
@@ -82,12 +85,14 @@ export function initialState(): AppState {
     list: { sessions: [], next: null, search: "", archived: false, phase: "loading", problem: null },
     openId: null,
     newAgent: null,
+    newModel: null,
     conversation: null,
     running: {},
     attention: {},
     elements: [],
     displays: NO_DISPLAYS,
-    queue: [],
+    outbox: {},
+    files: {},
     toasts: [],
     panel: null,
   };
@@ -95,6 +100,6 @@ export function initialState(): AppState {
 
 export type AppStore = Store<AppState>;
 
-export function newStore(): AppStore {
-  return new Store(initialState());
+export function newStore(outbox: Outbox): AppStore {
+  return new Store({ ...initialState(), outbox });
 }

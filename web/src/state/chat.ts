@@ -2,12 +2,15 @@
 
 import { follow, told } from "../api/follow";
 import { Problem, asProblem } from "../api/problem";
-import { type Event, type JsonMap, type Message, type RequestState, type Session, type Verdict, endsRequest } from "../api/types";
+import { type Event, type Message, type RequestState, type Session, type Verdict, endsRequest, isMap } from "../api/types";
 import { NO_DISPLAYS } from "../actions/surface";
 import type { Attachment } from "./app";
+import { keepDraft, keptDraft } from "../chat/drafts";
 import { Batch } from "./batch";
-import { type Conversation, isBusy, joining, loaded, newConversation, sending, toldAll } from "./conversation";
+import { type Aside, type Conversation, isAside, isBusy, joining, loaded, newConversation, sending, toldAll } from "./conversation";
+import { newId } from "./ids";
 import { textOf } from "./items";
+import { type Outbox, type Outgoing, again, hold, messageOf, moved, put, requestOf, waitingIn, without } from "./outbox";
 import { withResults } from "./transcript";
 import type { Page } from "./page";
 import { TryFinder } from "./tries";
@@ -16,8 +19,27 @@ import { applyEvent, begunAgain, newTurn } from "./turn";
 /** So many messages are loaded first. */
 const TAIL = 60;
 
+/** The session that is made with its first message. */
+const NEW = "";
+
+/** A message that is being sent. It goes on until the server has it, whichever session is looked at. */
+interface Delivery {
+  session: string;
+  entry: Outgoing;
+  stop: AbortController;
+  taken: boolean;
+}
+
 export class Chat {
   private following: { requestId: string; stop: AbortController } | null = null;
+  /** By session; there is one at a time. */
+  private readonly deliveries = new Map<string, Delivery>();
+  /** Whether a session is being made. */
+  private making = false;
+  /** The session was changed while it was being answered. */
+  private stale = false;
+  /** What was said aside in sessions that are not in view. */
+  private readonly asides = new Map<string, Aside[]>();
   private opening: AbortController | null = null;
   /** Told when another session is opened. */
   private leaving = new AbortController();
@@ -36,7 +58,17 @@ export class Chat {
   }
 
   private set(conversation: Conversation): void {
-    if (this.page.store.get().openId === conversation.sessionId) this.page.store.patch({ conversation });
+    if (this.page.store.get().openId !== conversation.sessionId) return;
+    if (conversation.asides.length > 0) this.asides.set(conversation.sessionId, conversation.asides);
+    this.page.store.patch({ conversation });
+  }
+
+  private get outbox(): Outbox {
+    return this.page.store.get().outbox;
+  }
+
+  private setOutbox(outbox: Outbox): void {
+    this.page.store.patch({ outbox });
   }
 
   /** Shows a session; `null` is the empty page of a new one. */
@@ -46,11 +78,12 @@ export class Chat {
     const rest = Object.fromEntries(Object.entries(attention).filter(([session]) => session !== id));
     this.page.store.patch({
       openId: id,
-      conversation: id === null ? null : newConversation(id),
+      conversation: id === null ? null : { ...newConversation(id), asides: this.asides.get(id) ?? [] },
       displays: NO_DISPLAYS,
-      queue: [],
       attention: rest,
     });
+    const delivery = id === null ? undefined : this.deliveries.get(id);
+    if (delivery) this.watch(delivery);
     if (id !== null) await this.load(id);
     await this.page.actions.loadElements();
   }
@@ -59,9 +92,22 @@ export class Chat {
     this.opening?.abort();
     this.leaving.abort();
     this.leaving = new AbortController();
-    this.following?.stop.abort();
-    this.following = null;
+    this.unfollow();
+    this.stale = false;
     this.batch.drop();
+  }
+
+  /** Leaves the request that is followed. One that the server does not have yet goes on, or it would be lost. */
+  private unfollow(): void {
+    const { following } = this;
+    this.following = null;
+    if (following && ![...this.deliveries.values()].some((delivery) => delivery.stop === following.stop)) following.stop.abort();
+  }
+
+  /** The session in view was changed, by somebody. */
+  changed(): void {
+    if (this.conversation && isBusy(this.conversation)) this.stale = true;
+    else void this.reload();
   }
 
   /** Reads the session in view again. */
@@ -89,7 +135,8 @@ export class Chat {
     } catch (error) {
       const problem = asProblem(error);
       if (opening.signal.aborted || !this.conversation) return;
-      const phase = problem.status === 404 ? "missing" : "failed";
+      // An id that cannot be one names nothing, either.
+      const phase = problem.status === 404 || problem.status === 400 ? "missing" : "failed";
       if (this.conversation.phase !== "ready" || phase === "missing") this.set({ ...this.conversation, phase, problem: problem.message });
     }
   }
@@ -100,6 +147,7 @@ export class Chat {
     this.set(loaded(conversation, session));
     if (newest?.status === "running" || newest?.status === "waiting") this.join(newest.request_id);
     else if (newest?.status === "completed" && !conversation.turn) void this.recall(newest.request_id);
+    this.deliver(id);
   }
 
   /** Reads again what the last request told and no message keeps: how long its tools took, what it cost, how full the window is. */
@@ -124,79 +172,169 @@ export class Chat {
     const { running } = this.page.store.get();
     this.page.store.patch({ running: { ...running, [conversation.sessionId]: requestId } });
     this.set(joining(conversation, requestId, messageIndex));
-    void this.follow(requestId);
-  }
-
-  /** Sends what the user wrote; while the agent is at work it waits its turn. */
-  async send(text: string, attachments: Attachment[] = [], parts: JsonMap[] = []): Promise<void> {
-    const { conversation } = this;
-    if (conversation && isBusy(conversation)) {
-      const { queue } = this.page.store.get();
-      this.page.store.patch({ queue: [...queue, { id: crypto.randomUUID(), text, attachments }] });
-      return;
-    }
-    const id = conversation?.sessionId ?? (await this.create());
-    if (id === null || !this.conversation) return;
-    const requestId = crypto.randomUUID();
-    this.set(sending(this.conversation, requestId, userMessage(text, attachments, parts)));
-    const ids = attachments.flatMap((attachment) => (attachment.assetId ? [attachment.assetId] : []));
-    // Somebody else may be at work here, or a plugin after the last answer: then it waits.
-    const body: JsonMap = { content: text, request_id: requestId, stream: true, queue: true };
-    if (ids.length > 0) body.attachments = ids;
-    if (parts.length > 0) body.multipart_content = parts;
-    await this.follow(requestId, { path: this.page.api.requestPath(id), body });
-  }
-
-  private async create(): Promise<string | null> {
-    const session = await this.page.attempt(() => this.page.api.createSession(this.page.agentId()));
-    if (!session) return null;
-    const id = session.session_id;
-    const empty = { ...session, first_index: 0, messages: [], metadata: { agent_id: session.agent_id } };
-    this.page.store.patch({ openId: id, conversation: loaded(newConversation(id), empty) });
-    this.page.go(id);
-    void this.page.actions.loadElements();
-    return id;
-  }
-
-  private async follow(requestId: string, begin?: { path: string; body: JsonMap }): Promise<void> {
-    const sessionId = this.conversation?.sessionId;
-    if (!sessionId) return;
-    this.following?.stop.abort();
+    this.unfollow();
     const stop = new AbortController();
     this.following = { requestId, stop };
+    void this.follow(conversation.sessionId, requestId, stop);
+  }
+
+  /** Sends what the user wrote; behind what waits already, and while the agent is at work it waits. */
+  send(text: string, attachments: Attachment[] = []): void {
+    this.post({ id: newId(), text, attachments, parts: [] });
+  }
+
+  private post(entry: Outgoing, place: "last" | "first" = "last"): void {
+    const session = this.page.store.get().openId ?? NEW;
+    this.setOutbox(put(this.outbox, session, entry, place));
+    this.deliver(session);
+  }
+
+  /** Sends what waits after all. */
+  release(): void {
+    const session = this.page.store.get().openId ?? NEW;
+    this.setOutbox(hold(this.outbox, session, null));
+    this.deliver(session);
+  }
+
+  unqueue(id: string): void {
+    const session = this.page.store.get().openId ?? NEW;
+    this.setOutbox(without(this.outbox, session, id));
+  }
+
+  /** Sends what waits anywhere: the page was loaded, or let in. */
+  deliverAll(): void {
+    for (const session of Object.keys(this.outbox)) this.deliver(session);
+  }
+
+  /** A request of a session that is not in view ended. */
+  ended(session: string, event: Event): void {
+    if (this.conversation?.sessionId === session) return;
+    if (event.type !== "final") this.keepBack(session, event);
+    else this.deliver(session);
+  }
+
+  /** What waits was written for an answer that did not come: whether it is sent, the user says. */
+  private keepBack(session: string, event: Event): void {
+    this.setOutbox(hold(this.outbox, session, event.type === "request_cancelled" ? "The answer was stopped." : "The request failed."));
+  }
+
+  /** Sends the next message that waits in a session, if it is its turn. */
+  private deliver(session: string): void {
+    const { entries, held } = waitingIn(this.outbox, session);
+    const [entry] = entries;
+    if (!entry || held !== null || this.deliveries.has(session)) return;
+    if (session === NEW) {
+      void this.make();
+      return;
+    }
+    const { conversation } = this;
+    const inView = conversation?.sessionId === session;
+    if (inView ? isBusy(conversation) : session in this.page.store.get().running) return;
+    const delivery: Delivery = { session, entry, stop: new AbortController(), taken: false };
+    this.deliveries.set(session, delivery);
+    if (inView) this.watch(delivery);
+    void this.follow(session, entry.id, delivery.stop, delivery);
+  }
+
+  /** Shows a message that is being sent, and what comes of it. */
+  private watch({ entry, stop }: Delivery): void {
+    const { conversation } = this;
+    if (!conversation) return;
+    this.unfollow();
+    this.following = { requestId: entry.id, stop };
+    this.set(sending(conversation, entry.id, messageOf(entry)));
+  }
+
+  /** Makes the session that what waits is for. */
+  private async make(): Promise<void> {
+    if (this.making) return;
+    this.making = true;
+    const session = await this.page.attempt(() => this.page.newSession());
+    this.making = false;
+    if (!session) {
+      this.setOutbox(hold(this.outbox, NEW, "The session could not be made."));
+      return;
+    }
+    const id = session.session_id;
+    this.setOutbox(moved(this.outbox, NEW, id));
+    // Whoever went elsewhere meanwhile stays there.
+    if (this.page.store.get().openId === null) {
+      keepDraft(id, keptDraft(null));
+      keepDraft(null, "");
+      const { [NEW]: files = [], ...others } = this.page.store.get().files;
+      const empty = { ...session, first_index: 0, messages: [], metadata: { agent_id: session.agent_id, ...session.metadata } };
+      this.page.store.patch({ openId: id, conversation: loaded(newConversation(id), empty), files: files.length > 0 ? { ...others, [id]: files } : others });
+      this.page.go(id);
+      void this.page.actions.loadElements();
+    }
+    this.deliver(id);
+  }
+
+  /** Follows a request to its end; with a delivery, from its beginning. */
+  private async follow(session: string, requestId: string, stop: AbortController, delivery?: Delivery): Promise<void> {
+    const watched = () => this.following?.stop === stop;
     try {
       await follow({
         client: this.page.api.client,
         path: (after) => this.page.api.requestEventsPath(requestId, after),
-        begin,
+        begin: delivery && { path: this.page.api.requestPath(session), body: requestOf(delivery.entry) },
         once: true,
+        onLink: (link) => {
+          if (link === "open" && delivery && !delivery.taken) this.arrived(delivery, watched());
+        },
         onEvent: (event) => {
+          if (!watched()) return;
           this.batch.push(event);
           if (endsRequest(event)) this.batch.flush();
         },
         onGap: () => {
+          if (!watched()) return;
           this.batch.flush();
           const { conversation } = this;
           if (conversation?.turn) this.set({ ...conversation, turn: begunAgain(conversation.turn) });
         },
         signal: stop.signal,
+        tabs: this.page.tabs,
       });
     } catch (error) {
-      if (!stop.signal.aborted) this.refused(requestId, asProblem(error));
+      if (!stop.signal.aborted && delivery && !delivery.taken) this.notTaken(delivery, asProblem(error));
+      else if (watched()) this.refused(requestId, asProblem(error));
     } finally {
-      if (this.following?.requestId === requestId) this.following = null;
+      if (watched()) this.following = null;
     }
-    if (!stop.signal.aborted) this.sendNext();
+    if (!stop.signal.aborted) this.deliver(session);
   }
 
-  /** The server did not take the request, or does not know it any more. */
+  /** The server has the message. What comes of it is of interest where somebody looks. */
+  private arrived(delivery: Delivery, watched: boolean): void {
+    delivery.taken = true;
+    this.deliveries.delete(delivery.session);
+    this.setOutbox(without(this.outbox, delivery.session, delivery.entry.id));
+    if (!watched) delivery.stop.abort();
+  }
+
+  /** The server did not take the message: it waits with the others until the user says more. */
+  private notTaken({ session, entry }: Delivery, problem: Problem): void {
+    this.deliveries.delete(session);
+    if (problem.unauthorized) {
+      this.page.lockOut();
+      return;
+    }
+    this.setOutbox(hold(this.outbox, session, problem.message));
+    if (this.conversation?.turn?.requestId === entry.id) {
+      this.refused(entry.id, problem);
+      if (this.conversation) this.set({ ...this.conversation, sent: null });
+    } else this.page.toast(`A message was not sent. ${problem.message}`, "error");
+  }
+
+  /** The server does not go on with the request. */
   private refused(requestId: string, problem: Problem): void {
     const { conversation } = this;
     if (conversation?.turn?.requestId !== requestId) return;
     this.batch.flush();
     const error = { type: problem.errorType, message: problem.message, retryable: problem.retryable, retry_after: problem.retryAfter };
     this.set({ ...conversation, turn: { ...conversation.turn, status: "failed", error } });
-    if (problem.unauthorized) this.page.store.patch({ access: "token-needed", accessProblem: "The server does not know this token any more." });
+    if (problem.unauthorized) this.page.lockOut();
   }
 
   private tell(events: Event[]): void {
@@ -208,39 +346,43 @@ export class Chat {
     const last = events.at(-1);
     if (!last || !endsRequest(last) || last.request_id !== before.turn?.requestId) return;
     this.ends += 1;
-    if (last.type === "final") {
-      for (const message of last.messages) this.handled(message);
-      if (last.session.message_count === after.messages.length) return;
+    if (last.type !== "final") this.keepBack(before.sessionId, last);
+    else {
+      for (const message of last.messages) this.handled(message, before.sessionId);
+      const asStored = isAside(last) || last.session.message_count === after.messages.length;
+      if (asStored && !this.stale) return;
     }
+    this.stale = false;
     // What is kept of a request that did not end well, only the server knows.
     void this.reload();
   }
 
   /** A host plugin answered in place of the agent, and may have effects. */
-  private handled(message: Message): void {
+  private handled(message: Message, session: string): void {
     const handled = message.metadata?.handled;
-    if (typeof handled !== "object" || handled === null || Array.isArray(handled)) return;
-    const data = handled.data;
-    if (typeof data === "object" && data !== null && !Array.isArray(data)) this.page.actions.effects(data);
-  }
-
-  private sendNext(): void {
-    const { queue } = this.page.store.get();
-    const [next, ...rest] = queue;
-    if (!next || !this.conversation || isBusy(this.conversation) || this.conversation.turn?.status !== "done") return;
-    this.page.store.patch({ queue: rest });
-    void this.send(next.text, next.attachments);
-  }
-
-  unqueue(id: string): void {
-    this.page.store.patch({ queue: this.page.store.get().queue.filter((queued) => queued.id !== id) });
+    if (isMap(handled) && isMap(handled.data)) this.page.actions.handled(handled.data, session);
   }
 
   /** Ends the request that runs. What was said so far is kept. */
   async stop(): Promise<void> {
     const turn = this.conversation?.turn;
     if (!turn || !this.conversation || !isBusy(this.conversation)) return;
+    const delivery = this.deliveries.get(this.conversation.sessionId);
+    if (delivery?.entry.id === turn.requestId) {
+      this.callBack(delivery);
+      return;
+    }
     await this.page.attempt(() => this.page.api.cancel(turn.requestId));
+  }
+
+  /** Stops a message before the server says that it has it. It may have it all the same. */
+  private callBack({ session, entry, stop }: Delivery): void {
+    stop.abort();
+    this.deliveries.delete(session);
+    this.following = null;
+    this.setOutbox(hold(this.outbox, session, "It was stopped before it was sent."));
+    if (this.conversation) this.set({ ...this.conversation, turn: null, sent: null });
+    void this.page.api.cancel(entry.id).catch(() => undefined);
   }
 
   async decide(requestId: string, callId: string, decision: Verdict): Promise<boolean> {
@@ -255,10 +397,15 @@ export class Chat {
   async retry(): Promise<void> {
     const { conversation } = this;
     if (!conversation || isBusy(conversation)) return;
+    const [first] = waitingIn(this.outbox, conversation.sessionId).entries;
+    if (first && first.id === conversation.turn?.requestId) {
+      this.release();
+      return;
+    }
     const index = conversation.messages.findLastIndex((message) => message.role === "user");
     const stored = conversation.messages[index];
     if (conversation.sent || !stored) {
-      if (conversation.sent) await this.send(textOf(conversation.sent.content), [], conversation.sent.multipartContent);
+      if (conversation.sent) this.post(again(conversation.sent, textOf(conversation.sent.content)), "first");
       return;
     }
     const cut = await this.page.attempt(async () => {
@@ -267,7 +414,7 @@ export class Chat {
     });
     if (!cut) return;
     this.set({ ...conversation, messages: conversation.messages.slice(0, index), turn: null });
-    await this.send(textOf(stored.content), [], stored.multipartContent);
+    this.post(again(stored, textOf(stored.content)), "first");
   }
 
   /** Another answer, or another question, in a branch beside this one. */
@@ -280,7 +427,7 @@ export class Chat {
     const { session_id } = made.session;
     this.page.go(session_id);
     await this.opened(session_id);
-    await this.send(text, [], made.message.multipartContent);
+    this.post(again(made.message, text));
   }
 
   private async opened(id: string): Promise<void> {
@@ -297,9 +444,4 @@ export class Chat {
     await this.page.attempt(() => this.page.api.slice(conversation.sessionId, { remove_indices: withResults(conversation.messages, index) }));
     await this.reload();
   }
-}
-
-function userMessage(text: string, attachments: Attachment[], parts: JsonMap[]): Message {
-  const names = attachments.map((attachment) => ({ name: attachment.name, media_type: attachment.mediaType, size: attachment.size }));
-  return { role: "user", content: text, metadata: names.length > 0 ? { attachments: names } : {}, ...(parts.length > 0 ? { multipartContent: parts } : {}) };
 }

@@ -112,3 +112,31 @@ test("a message is removed with the results of its calls", () => {
   expect(withResults(messages, 1)).toEqual([1, 2, 3]);
   expect(withResults(messages, 0)).toEqual([0]);
 });
+
+const aside = (text: string) => ({ ...event({ type: "final", messages: [assistant(text)], session: { revision: 0, message_count: 0 } }), seq: 0 });
+
+test("what a host plugin answers stands where it was asked, beside what is stored", () => {
+  let conversation = sending(opened(user("u"), assistant("a")), "r", user("/help"));
+  conversation = told(conversation, aside("Commands: ..."));
+  expect(isBusy(conversation)).toBe(false);
+  expect(shown(conversation)).toEqual(["user u", "text a", "user /help", "text Commands: ..."]);
+  conversation = sending(conversation, "r2", user("next"));
+  expect(shown(conversation).slice(2)).toEqual(["user /help", "text Commands: ...", "user… next"]);
+  conversation = loaded(conversation, stored(user("u"), assistant("a"), user("next"), assistant("b")));
+  expect(shown({ ...conversation, turn: null })).toEqual(["user u", "text a", "user /help", "text Commands: ...", "user next", "text b"]);
+});
+
+test("what was said aside stays when messages before it are taken away, and parts no call from its result", () => {
+  let conversation = sending(opened(user("u"), assistant("", calls("a")), tool("a", "A"), assistant("b")), "r", user("/compact"));
+  conversation = told(conversation, aside("Done."));
+  expect(shown(loaded(conversation, stored(user("summary")))).slice(0, 3)).toEqual(["user summary", "user /compact", "text Done."]);
+  const cut = { ...loaded(conversation, stored(user("u"), assistant("", calls("a")), tool("a", "A"))), asides: [{ ...conversation.asides[0]!, after: 2 }] };
+  expect(shown(cut)).toEqual(["user u", "tool a done A", "user /compact", "text Done."]);
+});
+
+test("an answer of a host plugin that is stored is a message like others", () => {
+  const conversation = sending(opened(user("u"), assistant("a")), "r", user("/help"));
+  const after = told(conversation, { ...event({ type: "final", messages: [assistant("Commands")], session: { revision: 4, message_count: 4 } }), seq: 0 });
+  expect(after.asides).toEqual([]);
+  expect(after.messages.map((message) => message.content)).toEqual(["u", "a", "/help", "Commands"]);
+});

@@ -1,15 +1,25 @@
 //! An open session: its stored messages, the request that runs on it, and both as one list of items.
 
 import type { ContextUse, Event, JsonMap, Message, Session } from "../api/types";
-import type { Item, UserItem } from "./items";
+import { type Item, type UserItem, textOf } from "./items";
 import { NOT_LOADED, itemsOf } from "./transcript";
 import { type Turn, applyEvent, isOver, newTurn } from "./turn";
+
+/** A question that a host plugin answered in place of the agent, `/help` for instance. Nobody stores it. */
+export interface Aside {
+  requestId: string;
+  question: Message | null;
+  answers: Message[];
+  /** How many stored messages stood before it. */
+  after: number;
+}
 
 export interface Conversation {
   sessionId: string;
   phase: "loading" | "ready" | "missing" | "failed";
   problem: string | null;
   messages: Message[];
+  asides: Aside[];
   metadata: JsonMap;
   /** The request that runs, or the last one if it did not end well. */
   turn: Turn | null;
@@ -20,7 +30,7 @@ export interface Conversation {
 }
 
 export function newConversation(sessionId: string): Conversation {
-  return { sessionId, phase: "loading", problem: null, messages: [], metadata: {}, turn: null, sent: null, context: null };
+  return { sessionId, phase: "loading", problem: null, messages: [], asides: [], metadata: {}, turn: null, sent: null, context: null };
 }
 
 /** With the session as it is stored now. What runs goes on. */
@@ -48,7 +58,8 @@ export function sending(held: Conversation, requestId: string, message: Message)
 /** A request that somebody else began, or that ran before the page was loaded. */
 export function joining(held: Conversation, requestId: string, messageIndex: number | null): Conversation {
   if (held.turn?.requestId === requestId) return held;
-  return { ...held, turn: newTurn(requestId, { sessionId: held.sessionId, messageIndex, status: "running" }) };
+  // What was sent belongs to another request.
+  return { ...held, sent: null, turn: newTurn(requestId, { sessionId: held.sessionId, messageIndex, status: "running" }) };
 }
 
 /** After an event of the running request. */
@@ -57,10 +68,19 @@ export function told(held: Conversation, event: Event): Conversation {
   const turn = applyEvent(held.turn, event, storedCalls(held));
   if (turn === held.turn) return held;
   if (turn.status !== "done" || !turn.messages) return { ...held, turn };
+  if (event.type === "final" && isAside(event)) {
+    const aside: Aside = { requestId: turn.requestId, question: held.sent, answers: turn.messages, after: held.messages.length };
+    return { ...held, turn, sent: null, asides: [...held.asides, aside] };
+  }
   const before = messagesBefore({ ...held, turn });
   const messages = [...before, ...turn.messages];
   const context = event.type === "final" ? (event.session.context ?? held.context) : held.context;
   return { ...held, turn, messages, sent: null, context };
+}
+
+/** Whether what a request said is not part of the session: that has fewer messages than were said. */
+export function isAside(event: Extract<Event, { type: "final" }>): boolean {
+  return event.session.message_count < event.messages.length;
 }
 
 /** After several events, at the cost of one change of the view. */
@@ -89,7 +109,7 @@ export function isBusy(held: Conversation): boolean {
 /** Everything to show, in order. */
 export function itemsShown(held: Conversation): Item[] {
   const { messages, turn, sent } = held;
-  const stored = itemsOf(messages);
+  const stored = storedItems(held);
   if (!turn) return stored;
   if (turn.status === "done") return withSeen(stored, turn).items;
   const items = isOver(turn) ? withSeen(stored, turn).items : merged(stored, turn);
@@ -102,6 +122,36 @@ export function itemsShown(held: Conversation): Item[] {
   if (turn.status === "cancelled") {
     items.push({ kind: "notice", key: `${turn.requestId}-cancelled`, tone: "info", text: "Stopped." });
   }
+  return items;
+}
+
+/** What is stored, with what was said aside where it was said. */
+function storedItems({ messages, asides }: Conversation): Item[] {
+  let from = 0;
+  const items: Item[] = [];
+  for (const aside of asides) {
+    let place = Math.max(from, Math.min(aside.after, messages.length));
+    // Messages may have been taken away since; a call and its results stay together.
+    while (messages[place]?.role === "tool") place += 1;
+    items.push(...itemsOf(messages, from, place), ...asideItems(aside));
+    from = place;
+  }
+  return [...items, ...itemsOf(messages, from)];
+}
+
+const asideItemsKnown = new WeakMap<Aside, Item[]>();
+
+function asideItems(aside: Aside): Item[] {
+  const known = asideItemsKnown.get(aside);
+  if (known) return known;
+  const { requestId, question, answers } = aside;
+  const asked: Item[] = question ? [{ kind: "user", key: `${requestId}-asked`, index: null, message: question, pending: false }] : [];
+  const said = answers.map((message, place): Item => {
+    const metadata = { ...message.metadata, handled: message.metadata?.handled ?? {} };
+    return { kind: "text", key: `${requestId}-said${place}`, index: null, text: textOf(message.content), reasoning: "", reasonedFor: null, live: false, message: { ...message, metadata } };
+  });
+  const items = [...asked, ...said];
+  asideItemsKnown.set(aside, items);
   return items;
 }
 

@@ -18,6 +18,9 @@ export interface ToolItem {
   kind: "tool";
   key: string;
   callId: string;
+  /** Where the message that makes the call stands, and the one that answers it, once they are stored. */
+  callIndex: number | null;
+  resultIndex: number | null;
   name: string;
   arguments: Json;
   preview: string;

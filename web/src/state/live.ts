@@ -2,6 +2,7 @@
 
 import { follow } from "../api/follow";
 import { asProblem } from "../api/problem";
+import { watchUse } from "../api/tabs";
 import { type Event, type JsonMap, endsRequest } from "../api/types";
 import { afterEvent, titleOf } from "../sessions/list";
 import { isBusy } from "./conversation";
@@ -11,19 +12,33 @@ import type { Page } from "./page";
 /** A page that nobody looks at gives its connection back after this long; browsers have few. */
 const IDLE_MS = 60_000;
 
+/** So long after a server said no it is asked again: it may have been something between that said it. */
+const REFUSED_MS = 10_000;
+
 export class Live {
   private stop: AbortController | null = null;
   private after: number | null = null;
+  private joined = false;
+  private connectedBefore = false;
   private idle: ReturnType<typeof setTimeout> | undefined;
   /** When the requests that run began. */
   private readonly began = new Map<string, number>();
 
   constructor(private readonly page: Page) {
+    page.tabs.onEvent = (event) => this.heard(event);
+    page.tabs.onTurn(() => this.takeTurn());
     document.addEventListener("visibilitychange", () => {
       clearTimeout(this.idle);
       if (document.visibilityState !== "visible") this.idle = setTimeout(() => this.rest(), IDLE_MS);
       else if (page.store.get().access === "granted") this.connect();
     });
+  }
+
+  /** Other tabs stream in place of this one, or do not any more. */
+  private takeTurn(): void {
+    if (!this.joined) return;
+    if (this.page.tabs.mayStream()) this.connect();
+    else this.disconnect();
   }
 
   private rest(): void {
@@ -32,22 +47,36 @@ export class Live {
       this.idle = setTimeout(() => this.rest(), IDLE_MS);
       return;
     }
+    this.page.tabs.leave();
+    this.disconnect();
+  }
+
+  private disconnect(): void {
     this.stop?.abort();
     this.stop = null;
   }
 
-  /** Follows what happens, unless it does already. */
+  /** Follows what happens, unless it does already, or another tab does. */
   connect(): void {
-    if (this.stop) return;
+    if (!this.joined) {
+      this.joined = true;
+      watchUse(this.page.tabs);
+      this.page.tabs.join();
+    }
+    if (this.stop || !this.page.tabs.mayStream()) return;
     const stop = new AbortController();
     this.stop = stop;
-    const again = this.after !== null;
+    const again = this.connectedBefore;
+    this.connectedBefore = true;
     follow({
       client: this.page.api.client,
       path: (after) => this.page.api.eventsPath(after),
       after: this.after,
       once: false,
-      onEvent: (event) => this.heard(event),
+      onEvent: (event) => {
+        this.page.tabs.share(event);
+        this.heard(event);
+      },
       onLink: (link) => {
         const before = this.page.store.get().link;
         this.page.store.patch({ link });
@@ -58,8 +87,12 @@ export class Live {
     }).catch((error: unknown) => {
       if (this.stop === stop) this.stop = null;
       const problem = asProblem(error);
-      if (problem.unauthorized) this.page.store.patch({ access: "token-needed", accessProblem: "The server does not know this token any more." });
-      else this.page.store.patch({ link: "waiting" });
+      if (problem.unauthorized) {
+        this.page.lockOut();
+        return;
+      }
+      this.page.store.patch({ link: "waiting" });
+      setTimeout(() => this.page.store.get().access === "granted" && this.connect(), REFUSED_MS);
     });
     if (again) this.catchUp();
   }
@@ -71,6 +104,8 @@ export class Live {
   }
 
   private heard(event: Event): void {
+    // Several tabs may tell of it.
+    if (this.after !== null && event.seq <= this.after) return;
     this.after = event.seq;
     this.note(event);
     this.page.chat.tries.heard(event);
@@ -89,7 +124,7 @@ export class Live {
         break;
       case "session_updated":
       case "agent_switched":
-        if (!isBusy(conversation)) void this.page.chat.reload();
+        this.page.chat.changed();
         void this.page.actions.loadElements();
         break;
       case "session_deleted":
@@ -124,6 +159,7 @@ export class Live {
       this.began.delete(event.request_id);
       this.page.store.patch({ running: rest, attention: looking ? attention : { ...attention, [id]: ended } });
     }
+    if (endsRequest(event)) this.page.chat.ended(id, event);
   }
 
   private notify(kind: Told["kind"], id: string, event: Event): void {

@@ -4,16 +4,22 @@ import { createContext, useContext } from "react";
 import { Client } from "../api/client";
 import { asProblem } from "../api/problem";
 import { Api } from "../api/routes";
+import type { JsonMap, Summary } from "../api/types";
+import { tabsOfBrowser } from "../api/tabs";
 import { type AppState, type AppStore, type Toast, newStore } from "./app";
 import { ActionRunner } from "../actions/run";
 import { SessionCommands } from "../sessions/commands";
+import { forgetDrafts } from "../chat/drafts";
 import { Chat } from "./chat";
+import { newId } from "./ids";
 import { Live } from "./live";
+import { keepOutbox, keptOutbox } from "./outbox";
 import { useStore } from "./store";
 
 export class Page {
-  readonly store: AppStore = newStore();
+  readonly store: AppStore = newStore(keptOutbox());
   readonly api: Api;
+  readonly tabs = tabsOfBrowser(newId());
   readonly chat: Chat;
   readonly sessions: SessionCommands;
   readonly actions: ActionRunner;
@@ -26,6 +32,11 @@ export class Page {
     this.sessions = new SessionCommands(this);
     this.actions = new ActionRunner(this);
     this.live = new Live(this);
+    let { outbox } = this.store.get();
+    this.store.subscribe(() => {
+      const now = this.store.get().outbox;
+      if (now !== outbox) keepOutbox((outbox = now));
+    });
     addEventListener("hashchange", () => {
       // What is read by a link has nothing in common with what is one's own.
       if (linkInAddress() !== this.store.get().shared) location.reload();
@@ -55,8 +66,25 @@ export class Page {
       return;
     }
     this.live.connect();
-    await this.sessions.refresh();
+    void this.sessions.refresh();
     this.followAddress();
+    this.chat.deliverAll();
+  }
+
+  /** The server does not let us in any more. */
+  lockOut(): void {
+    this.store.patch({ access: "token-needed", accessProblem: "The server does not know this token any more." });
+  }
+
+  /** Makes a session with the agent and the model that were chosen for it. */
+  async newSession(): Promise<Summary & { metadata: JsonMap }> {
+    const { newModel } = this.store.get();
+    const session = await this.api.createSession(this.agentId());
+    if (newModel === null) return { ...session, metadata: {} };
+    const overrides = { model: newModel };
+    await this.api.patchSession(session.session_id, { overrides });
+    this.store.patch({ newModel: null });
+    return { ...session, metadata: { overrides } };
   }
 
   async useToken(token: string): Promise<void> {
@@ -64,10 +92,16 @@ export class Page {
     await this.start();
   }
 
+  /** Leaves nothing in this browser of whoever used it. */
+  forgetUser(): void {
+    this.api.client.setToken(null);
+    forgetDrafts();
+    this.store.patch({ outbox: {} });
+  }
+
   /** Shows what the address names. */
   followAddress(): void {
-    const session = /^#\/s\/(.+)$/.exec(location.hash)?.[1];
-    const id = session ? decodeURIComponent(session) : null;
+    const id = named(/^#\/s\/(.+)$/);
     if (id !== this.store.get().openId || !this.store.get().conversation) void this.chat.open(id);
   }
 
@@ -78,17 +112,25 @@ export class Page {
     else location.hash = hash;
   }
 
-  toast(text: string, tone: Toast["tone"] = "info", action?: Toast["action"], forMs = 6_000): number {
+  /** Tells something. It goes by itself, unless it is of a failure. */
+  toast(text: string, tone: Toast["tone"] = "info", action?: Toast["action"], forMs = 6_000, onGone?: () => void): number {
     this.lastToast += 1;
     const id = this.lastToast;
-    this.store.patch({ toasts: [...this.store.get().toasts.slice(-3), { id, tone, text, action }] });
-    setTimeout(() => this.closeToast(id), forMs);
+    const { toasts } = this.store.get();
+    for (const old of toasts.slice(0, -3)) this.closeToast(old.id);
+    // The same failure twice is told once.
+    const others = this.store.get().toasts.filter((toast) => toast.tone !== "error" || toast.text !== text);
+    this.store.patch({ toasts: [...others, { id, tone, text, action, forMs: tone === "error" ? null : forMs, onGone }] });
     return id;
   }
 
-  closeToast(id: number): void {
+  /** Takes a note away, because its action was wanted or because it was not. */
+  closeToast(id: number, wanted = false): void {
     const { toasts } = this.store.get();
-    if (toasts.some((toast) => toast.id === id)) this.store.patch({ toasts: toasts.filter((toast) => toast.id !== id) });
+    const closed = toasts.find((toast) => toast.id === id);
+    if (!closed) return;
+    this.store.patch({ toasts: toasts.filter((toast) => toast.id !== id) });
+    if (!wanted) closed.onGone?.();
   }
 
   /** Runs something that may fail, and tells how. */
@@ -97,7 +139,7 @@ export class Page {
       return await work();
     } catch (error) {
       const problem = asProblem(error);
-      if (problem.unauthorized) this.store.patch({ access: "token-needed", accessProblem: "The server does not know this token any more." });
+      if (problem.unauthorized) this.lockOut();
       else if (problem.errorType !== "cancelled") this.toast(problem.message, "error");
       return null;
     }
@@ -114,8 +156,18 @@ export class Page {
 
 /** The link by which a session is read, if the address is one. It stands where browsers tell no server of it. */
 function linkInAddress(): string | null {
-  const link = /^#\/shared\/(.+)$/.exec(location.hash)?.[1];
-  return link ? decodeURIComponent(link) : null;
+  return named(/^#\/shared\/(.+)$/);
+}
+
+/** What the address names. Somebody may have typed it: what cannot be decoded is taken as it is, and nothing will be found by it. */
+function named(form: RegExp): string | null {
+  const name = form.exec(location.hash)?.[1];
+  if (!name) return null;
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
 }
 
 export const PageContext = createContext<Page | null>(null);

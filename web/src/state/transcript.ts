@@ -11,14 +11,14 @@ export const NOT_LOADED: Message = { role: "system", content: null };
 /** Items by message, so that what did not change keeps its identity and is not drawn again. */
 const known = new WeakMap<Message, { index: number; items: Item[] }>();
 
-/** The items of messages from position `from` on. */
-export function itemsOf(messages: readonly Message[], from = 0): Item[] {
+/** The items of messages from position `from` on, up to `to`. */
+export function itemsOf(messages: readonly Message[], from = 0, to = messages.length): Item[] {
   const items: Item[] = [];
   const open = new Map<string, { at: number; item: ToolItem }>();
-  for (let index = from; index < messages.length; index += 1) {
+  for (let index = from; index < to; index += 1) {
     const message = messages[index] as Message;
     if (message === NOT_LOADED) continue;
-    if (message.role === "tool" && answer(message, open, items)) continue;
+    if (message.role === "tool" && answer(message, index, open, items)) continue;
     for (const item of own(message, index)) {
       if (item.kind === "tool") open.set(item.callId, { at: items.length, item });
       items.push(item);
@@ -42,7 +42,7 @@ function made(message: Message, index: number): Item[] {
     case "system":
       return [{ kind: "system", key: `m${index}`, index, message }];
     case "tool":
-      return [withResult(blankTool(`m${index}`, callIdOf(message) ?? `m${index}`, toolNameOf(message), {}), message)];
+      return [{ ...withResult(blankTool(`m${index}`, callIdOf(message) ?? `m${index}`, toolNameOf(message), {}), message), resultIndex: index }];
     case "assistant": {
       const items: Item[] = [];
       const text = textOf(message.content);
@@ -53,7 +53,7 @@ function made(message: Message, index: number): Item[] {
       }
       calls.forEach((call, place) => {
         const callId = call.id ?? `m${index}-${place}`;
-        items.push(blankTool(`c${callId}`, callId, call.name, call.arguments));
+        items.push({ ...blankTool(`c${callId}`, callId, call.name, call.arguments), callIndex: index });
       });
       return items;
     }
@@ -65,20 +65,20 @@ function textItem(key: string, index: number, text: string, reasoning: string, m
 }
 
 /** Puts a result to its call. */
-function answer(message: Message, open: Map<string, { at: number; item: ToolItem }>, items: Item[]): boolean {
+function answer(message: Message, index: number, open: Map<string, { at: number; item: ToolItem }>, items: Item[]): boolean {
   const callId = callIdOf(message);
   const call = callId === null ? undefined : open.get(callId);
   if (!call) return false;
-  items[call.at] = joined(call.item, message);
+  items[call.at] = joined(call.item, message, index);
   return true;
 }
 
 const answered = new WeakMap<Message, { call: ToolItem; item: ToolItem }>();
 
-function joined(call: ToolItem, message: Message): ToolItem {
+function joined(call: ToolItem, message: Message, index: number): ToolItem {
   const held = answered.get(message);
-  if (held?.call === call) return held.item;
-  const item = withResult(call, message);
+  if (held?.call === call && held.item.resultIndex === index) return held.item;
+  const item = { ...withResult(call, message), resultIndex: index };
   answered.set(message, { call, item });
   return item;
 }
@@ -104,6 +104,8 @@ export function blankTool(key: string, callId: string, name: string, given: Tool
     kind: "tool",
     key,
     callId,
+    callIndex: null,
+    resultIndex: null,
     name,
     arguments: given,
     preview: "",

@@ -13,7 +13,7 @@ export interface Turn {
   messageIndex: number | null;
   status: "sending" | "running" | "done" | "failed" | "cancelled";
   items: Item[];
-  /** The last number seen; an event is applied once. */
+  /** The last number seen; an event is applied once. The only event of what a host plugin answers has number 0. */
   seq: number;
   /** What the request added, once it is done. */
   messages: Message[] | null;
@@ -32,7 +32,7 @@ export function newTurn(requestId: string, known: Partial<Turn> = {}): Turn {
     messageIndex: null,
     status: "sending",
     items: [],
-    seq: 0,
+    seq: -1,
     messages: null,
     usage: null,
     model: null,

@@ -39,9 +39,12 @@ function Coloured({ code, language }: { code: string; language: string | null })
   useEffect(() => {
     if (!wanted) return;
     let current = true;
-    void import("./highlight").then(({ highlight }) => {
-      if (current) setColoured({ code, tree: highlight(code, language) });
-    });
+    import("./highlight")
+      .then(({ highlight }) => {
+        if (current) setColoured({ code, tree: highlight(code, language) });
+      })
+      // Code without colours is code.
+      .catch(() => undefined);
     return () => {
       current = false;
     };

@@ -1,14 +1,14 @@
 //! Markdown from models and plugins. Raw HTML is not rendered, links lead to the web, pictures are not fetched.
 
-import { Suspense, lazy, memo } from "react";
+import { memo } from "react";
 import ReactMarkdown, { type Components, type Options } from "react-markdown";
 import rehypeSanitize from "rehype-sanitize";
 import remarkGfm from "remark-gfm";
 import { webUrl } from "../actions/safe";
 import { blocksOf } from "./blocks";
 import { CodeBlock } from "./CodeBlock";
+import { later } from "./later";
 
-const MathBlock = lazy(() => import("./MathBlock"));
 
 const components: Components = {
   a({ href, children }) {
@@ -64,14 +64,15 @@ const options: Options = {
 };
 
 const Block = memo(function Block({ text }: { text: string }) {
-  const plain = <ReactMarkdown {...options}>{text}</ReactMarkdown>;
-  if (!hasMath(text)) return plain;
-  return (
-    <Suspense fallback={plain}>
-      <MathBlock text={text} options={options} />
-    </Suspense>
-  );
+  return hasMath(text) ? <MathBlock text={text} options={options} /> : <Plain text={text} options={options} />;
 });
+
+function Plain({ text, options }: { text: string; options: Options }) {
+  return <ReactMarkdown {...options}>{text}</ReactMarkdown>;
+}
+
+/** Without the part that draws formulas they are text. */
+const MathBlock = later(() => import("./MathBlock"), { waiting: Plain, failed: Plain });
 
 /** Dollars around something that is no amount of money, or the brackets of LaTeX. */
 export function hasMath(text: string): boolean {

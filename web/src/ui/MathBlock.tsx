@@ -4,21 +4,17 @@ import { useMemo } from "react";
 import ReactMarkdown, { type Options } from "react-markdown";
 import rehypeKatex from "rehype-katex";
 import remarkMath from "remark-math";
+import { remarkLatexBrackets } from "./latex";
 
 export default function MathBlock({ text, options }: { text: string; options: Options }) {
   const withMath = useMemo<Options>(
     () => ({
       ...options,
-      remarkPlugins: [...(options.remarkPlugins ?? []), remarkMath],
+      remarkPlugins: [...(options.remarkPlugins ?? []), remarkMath, remarkLatexBrackets],
       // After sanitising: what it makes is known, and is not written by the model.
       rehypePlugins: [...(options.rehypePlugins ?? []), [rehypeKatex, { output: "mathml", throwOnError: false, strict: "ignore", trust: false }]],
     }),
     [options],
   );
-  return <ReactMarkdown {...withMath}>{dollars(text)}</ReactMarkdown>;
-}
-
-/** LaTeX's own brackets in the form that is understood. */
-function dollars(text: string): string {
-  return text.replace(/\\\[([\s\S]+?)\\\]/g, (_, inner: string) => `$$\n${inner.trim()}\n$$`).replace(/\\\((.+?)\\\)/g, (_, inner: string) => `$${inner}$`);
+  return <ReactMarkdown {...withMath}>{text}</ReactMarkdown>;
 }

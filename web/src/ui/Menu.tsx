@@ -16,7 +16,7 @@ export function Menu({ trigger, label, align = "end", children }: Props) {
     <Dropdown.Root modal={false}>
       <Dropdown.Trigger asChild>{trigger}</Dropdown.Trigger>
       {/* Inside of a landmark, where people who walk by landmarks find it. */}
-      <Dropdown.Portal container={document.querySelector<HTMLElement>("main")}>
+      <Dropdown.Portal container={document.querySelector<HTMLElement>("main:not([inert])") ?? document.querySelector<HTMLElement>(".sidebar")}>
         <Dropdown.Content className="menu" align={align} sideOffset={4} collisionPadding={8} aria-label={label}>
           {children}
         </Dropdown.Content>

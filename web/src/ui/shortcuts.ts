@@ -39,10 +39,23 @@ interface KeyPress {
 export function shortcutOf(press: KeyPress): ShortcutId | null {
   const mod = press.ctrlKey || press.metaKey;
   const found = SHORTCUTS.find((shortcut: Shortcut) => {
-    const sameKey = press.key.toLowerCase() === shortcut.key.toLowerCase() || (shortcut.key === ";" && press.code === "Semicolon");
-    return sameKey && mod === (shortcut.mod ?? false) && press.shiftKey === (shortcut.shift ?? false) && press.altKey === (shortcut.alt ?? false);
+    return isKey(press, shortcut) && mod === (shortcut.mod ?? false) && press.altKey === (shortcut.alt ?? false);
   });
   return found?.id ?? null;
+}
+
+const CODES: Record<string, string> = { ";": "Semicolon", ".": "Period", "/": "Slash" };
+
+/** Whether a press is of the key, whatever is written on it. */
+function isKey(press: KeyPress, { key, shift = false }: Shortcut): boolean {
+  const isLetter = /^[a-z]$/i.test(key);
+  const code = isLetter ? `Key${key.toUpperCase()}` : CODES[key];
+  // Keyboards of other scripts have other letters there, and some systems write signs with Alt: then its place counts.
+  if (press.code === code && press.shiftKey === shift && !/^[!-~]$/.test(press.key)) return true;
+  if (code === "Semicolon" && press.code === code && press.shiftKey && shift) return true;
+  if (press.key.toLowerCase() !== key.toLowerCase()) return false;
+  // Where a sign needs Shift is a matter of the keyboard.
+  return press.shiftKey === shift || (!isLetter && key.length === 1 && !shift);
 }
 
 const NAMES: Record<string, string> = { ArrowUp: "↑", ArrowDown: "↓", Escape: "Esc" };

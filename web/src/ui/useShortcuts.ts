@@ -14,12 +14,17 @@ export function useShortcuts(): void {
     const onKeyDown = (event: KeyboardEvent) => {
       if (event.defaultPrevented || event.isComposing) return;
       const id = shortcutOf(event);
-      if (!id || (currentOverlay() !== null && id === "stop")) return;
+      if (!id || (id === "stop" && (currentOverlay() !== null || inOtherField(event.target)))) return;
       if (run(id, page)) event.preventDefault();
     };
     addEventListener("keydown", onKeyDown);
     return () => removeEventListener("keydown", onKeyDown);
   }, [page]);
+}
+
+/** Whether a key was pressed in a field that has a use for Esc of its own: any but the one for messages. */
+function inOtherField(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && target.id !== "composer" && target.matches("input, textarea, select");
 }
 
 /** Does what a shortcut says; `false` leaves the key to the browser. */

@@ -5,7 +5,7 @@ use crate::application::Application;
 use crate::store::AssetRecord;
 use base64::Engine;
 use orlop_core::hooks::{FileInfo, RequestInfo};
-use orlop_core::{Error, Map, Result, Session, TriggerSource, Value};
+use orlop_core::{Error, Map, Message, Result, Session, TriggerSource, Value};
 use serde_json::json;
 
 /// How much text of a file goes into a message, in bytes.
@@ -61,6 +61,21 @@ impl Application {
         }
         Ok(shaped)
     }
+}
+
+/// The message with a note of its files, for whoever shows it: `parts` says how many of its last
+/// content parts are of a file, in the order of the files.
+pub(super) fn noted(message: Message, files: &[File]) -> Message {
+    if files.is_empty() {
+        return message;
+    }
+    let note = |File { info, parts }: &File| {
+        json!({
+            "id": info.id, "name": info.name, "media_type": info.media_type, "size": info.size,
+            "parts": parts.len(),
+        })
+    };
+    message.with_metadata_entry("attachments", files.iter().map(note).collect::<Vec<_>>())
 }
 
 /// Images go inline, text as text, anything else by name. A drawing in SVG is text: models do not

@@ -267,7 +267,10 @@ impl Host {
         let preface = app.attachment_texts(info, file_infos).await;
         let files = app.shaped(files, info, &request.overrides).await?;
         let message = match request.history.is_empty() || has_content(&request, &files) {
-            true => Some(message_of(&request, &files)?.with_metadata(metadata)),
+            true => {
+                let message = message_of(&request, &files)?.with_metadata(metadata);
+                Some(attachments::noted(message, &files))
+            }
             false => None,
         };
         let sent = app
