@@ -1,7 +1,7 @@
 //! From a client's request to a turn, and from its events to an answer.
 
 use super::error::{Answer, Failure};
-use crate::extract::{body_of, parsed};
+use crate::extract::{body_of, parsed, refuse_forms};
 use crate::identity::{Identity, Right};
 use crate::limits::Slot;
 use crate::request_id::RequestId;
@@ -128,7 +128,7 @@ impl Input for Reader {
     }
 }
 
-/// A JSON body, whatever its content type says.
+/// A JSON body, whatever its content type says, unless it is one that forms have.
 pub(super) struct Json<T>(pub(super) T);
 
 impl<T: JsonSchema> Input for Json<T> {
@@ -142,6 +142,7 @@ impl<T: DeserializeOwned> FromRequest<Server> for Json<T> {
     type Rejection = Failure;
 
     async fn from_request(request: Request, server: &Server) -> Answer<Self> {
+        refuse_forms(request.headers())?;
         Ok(Self(parsed(&body_of(request, server).await?)?))
     }
 }
