@@ -85,7 +85,7 @@ fn a_reply_can_wait_for_a_part() {
     let part = json!({ "type": "input_image", "image_url": "u" }).as_object().cloned().unwrap();
     let shown = Message::user("see").with_multipart_content(vec![part]);
     let said = |messages: &[Message]| script.next(messages).unwrap().1.text.concat();
-    assert_eq!(said(&[shown.clone()]), "I see.");
+    assert_eq!(said(std::slice::from_ref(&shown)), "I see.");
     assert_eq!(said(&[Message::user("see")]), "Where?");
     assert_eq!(said(&[shown, Message::user("and now?")]), "Where?");
 }

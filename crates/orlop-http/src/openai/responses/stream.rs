@@ -125,9 +125,8 @@ impl Stream {
             EventKind::OutputRejected { .. } => self.held = Default::default(),
             EventKind::ToolCall { call_id, name, call, .. } => {
                 self.let_go();
-                if !std::mem::take(&mut self.heard) {
-                    self.recall(call);
-                }
+                let heard = std::mem::take(&mut self.heard);
+                self.recall(call, heard);
                 let arguments = read_call(call).map(|(_, _, arguments)| arguments);
                 self.writer.own_call(
                     call_id,
@@ -190,18 +189,16 @@ impl Stream {
         }
     }
 
-    /// Tells what the model said before it made this call, from the session.
-    fn recall(&mut self, call: &Map) {
+    /// Tells what the model said before it made this call, from the session, unless that was heard.
+    fn recall(&mut self, call: &Map, heard: bool) {
         let made = |message: &Message| message.tool_calls().any(|made| made == call);
         let Some(place) = self.known.iter().skip(self.told).position(made) else { return };
-        for _ in 0..=place {
-            if let Some(message) =
-                self.known.get(self.told).filter(|it| it.role() == Role::Assistant)
-            {
+        for message in self.known.iter().skip(self.told).take(place + 1) {
+            if message.role() == Role::Assistant && !heard {
                 self.writer.write(&said(message).collect::<Vec<Item>>());
             }
-            self.told += 1;
         }
+        self.told += place + 1;
     }
 }
 

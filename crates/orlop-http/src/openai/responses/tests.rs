@@ -225,6 +225,22 @@ fn whoever_goes_on_after_any_event_hears_the_rest_once() {
 }
 
 #[test]
+fn what_is_heard_and_known_is_told_once() {
+    let call = |id: &str| json!({ "id": id, "name": "look", "arguments": {} });
+    let called =
+        |id: &str| json!({ "type": "tool_call", "call_id": id, "name": "look", "call": call(id) });
+    let live = events(&[started(), text("Wait."), called("c1"), called("c2")]);
+    let known = vec![
+        Message::assistant("Wait.").with_metadata_entry("tool_calls", json!([call("c1")])),
+        Message::tool("waves").with_metadata_entry("tool_call_id", "c1"),
+        Message::assistant("").with_metadata_entry("tool_calls", json!([call("c2")])),
+    ];
+    let sent = all(&mut Stream::new("r", resource(), false).knowing(known), &live);
+    let told: Vec<&Sent> = sent.iter().filter(|it| it.kind.ends_with("text.delta")).collect();
+    assert_eq!(told.len(), 1);
+}
+
+#[test]
 fn whoever_heard_more_than_there_is_hears_the_end() {
     let live = events(&whole_turn(json!([])));
     let rest = all(&mut Stream::new("r", resource(), false).after(Some(5_000)), &live);
