@@ -46,7 +46,7 @@ pub use application::{Application, Builder, Loaded, TOKENS_PER_DAY, side_request
 pub use branches::{Branch, Branches};
 pub use credentials::{CREDENTIALS_FILE, Credential, Credentials};
 pub use events::Follow;
-pub use host::{Chat, ChatRequest, HookFailure, Host};
+pub use host::{Chat, ChatRequest, HookFailure, Host, UNNUMBERED};
 pub use lock::{SessionLock, Wait};
 pub use plugins::Plugins;
 pub use process::{Pipes, ProcessGroup};
@@ -54,7 +54,7 @@ pub use scope::{MAX_ID, Scope, check_id};
 pub use sessions::{NewSession, Summaries, Summary};
 pub use shares::{NewShare, Share, Shared, SharedPage};
 pub use supply::{PluginHealth, PluginInfo, Supplied, Supplier};
-pub use time::{now, rfc3339};
+pub use time::{now, rfc3339, unix_seconds};
 pub use turn::{
     Approval, Decision, Recovery, Request, RequestHandle, RequestState, RequestStatus, Target,
     TurnInfo, WaitingCall, error_of,

@@ -94,6 +94,15 @@ impl Application {
 
     /// Makes a session for an agent and stores it.
     pub async fn create_session(&self, new: NewSession) -> Result<Loaded> {
+        self.create_session_with(new, Vec::new()).await
+    }
+
+    /// Makes a session that begins with these messages and stores it, all of it or nothing.
+    pub async fn create_session_with(
+        &self,
+        new: NewSession,
+        messages: Vec<Message>,
+    ) -> Result<Loaded> {
         let app = self.in_flow().changing("create a session")?;
         let id = new.id.clone().unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
         let lock = app.lock(&id, Wait::default()).await?;
@@ -102,7 +111,11 @@ impl Application {
                 "there is a session \"{id}\" already; choose another id"
             )));
         }
-        let (agent, session) = app.make(NewSession { id: Some(id), ..new }, false).await?;
+        let (agent, mut session) = app.make(NewSession { id: Some(id), ..new }, false).await?;
+        let config = app.effective(&agent, &session, &[]);
+        for message in messages {
+            session = agent.core.add_message(&session, message, &config).await?;
+        }
         let created = |agent_id: Option<&str>| EventKind::SessionCreated {
             agent_id: agent_id.map(str::to_owned),
             forked_from: None,
@@ -412,6 +425,19 @@ impl Application {
             let place = Place::from_after_index(after_index, loaded.session.messages().len())?;
             let new = NewMessage::from(message).at(place);
             loaded.core.add_message(&loaded.session, new, &config).await
+        })
+        .await
+    }
+
+    /// Adds messages at the end, all of them or none.
+    pub async fn add_messages(&self, id: &str, messages: Vec<Message>) -> Result<Session> {
+        self.edit(id, "add", async |app, loaded| {
+            let config = app.effective(&*app.agent_of(&loaded.session)?, &loaded.session, &[]);
+            let mut session = loaded.session;
+            for message in messages {
+                session = loaded.core.add_message(&session, message, &config).await?;
+            }
+            Ok(session)
         })
         .await
     }

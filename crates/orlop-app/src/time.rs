@@ -19,6 +19,15 @@ pub fn rfc3339(ms: i64) -> String {
     jiff::Timestamp::from_millisecond(ms).map(|time| format!("{time:.3}")).unwrap_or_default()
 }
 
+/// The seconds since 1970 of a moment in RFC 3339; `None` if it is none.
+///
+/// ```
+/// assert_eq!(orlop_app::unix_seconds("1970-01-01T00:01:00.500Z"), Some(60));
+/// ```
+pub fn unix_seconds(moment: &str) -> Option<i64> {
+    moment.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_second)
+}
+
 /// Now, in RFC 3339.
 pub fn now() -> String {
     rfc3339(now_ms())

@@ -107,19 +107,31 @@ pub(crate) fn slow(time: std::time::Duration) -> Problem {
 }
 
 fn check_json(headers: &HeaderMap) -> Result<(), Problem> {
-    let given = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    let essence = given.unwrap_or_default().split(';').next().unwrap_or_default().trim();
-    let essence = essence.to_ascii_lowercase();
+    let essence = media_type(headers);
     let is_json = essence == "application/json"
         || (essence.starts_with("application/") && essence.ends_with("+json"));
-    match is_json {
-        true => Ok(()),
-        false => Err(Problem::new(
-            StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            "unsupported_media_type",
-            "the body has to be JSON; send it with `Content-Type: application/json`",
-        )),
-    }
+    if is_json { Ok(()) } else { Err(not_json()) }
+}
+
+/// Refuses what a form of any page can send without being asked: browsers let these types through to
+/// other origins. All other types, and none, are taken.
+pub(crate) fn refuse_forms(headers: &HeaderMap) -> Result<(), Problem> {
+    let of_forms = ["application/x-www-form-urlencoded", "multipart/form-data", "text/plain"];
+    if of_forms.contains(&media_type(headers).as_str()) { Err(not_json()) } else { Ok(()) }
+}
+
+fn media_type(headers: &HeaderMap) -> String {
+    let given = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let essence = given.unwrap_or_default().split(';').next().unwrap_or_default();
+    essence.trim().to_ascii_lowercase()
+}
+
+fn not_json() -> Problem {
+    Problem::new(
+        StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        "unsupported_media_type",
+        "the body has to be JSON; send it with `Content-Type: application/json`",
+    )
 }
 
 /// What a body says, which has to be an object.

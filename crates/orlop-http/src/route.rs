@@ -262,13 +262,21 @@ impl Operation<'_> {
     }
 }
 
+/// What the ids of sessions, requests and all that is made of them look like.
+const ID: &str = "^[A-Za-z0-9][A-Za-z0-9._:@-]*$";
+
 fn path_parameters(path: &str) -> Vec<Value> {
     let names = path.split('/').filter_map(|step| step.strip_prefix('{')?.strip_suffix('}'));
+    // Agents have names, which are less strict than ids.
+    let is_id = |name: &str| name == "request" || (name == "id" && !path.contains("/models/"));
     let parameter = |name: &str| {
-        let schema = match name {
+        let mut schema = match name {
             "index" => json!({ "type": "integer", "format": "int64" }),
             _ => json!({ "type": "string", "minLength": 1, "maxLength": orlop_app::MAX_ID }),
         };
+        if is_id(name) {
+            schema["pattern"] = ID.into();
+        }
         json!({ "name": name, "in": "path", "required": true, "schema": schema })
     };
     names.map(parameter).collect()

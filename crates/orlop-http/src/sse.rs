@@ -138,8 +138,17 @@ impl IntoResponse for EventStream {
 
 impl Output for EventStream {
     fn describe(operation: &mut Operation<'_>) {
-        let schema = operation.schema::<Event>();
-        operation.streams(schema);
+        let event = operation.schema::<Event>();
+        let resume = json!({
+            "type": "object", "required": ["type", "after"],
+            "properties": {
+                "type": { "const": "resume" },
+                "after": { "type": "integer", "minimum": 0 },
+                "request_id": { "type": "string" },
+                "url": { "type": "string" },
+            },
+        });
+        operation.streams(json!({ "anyOf": [resume, event] }));
     }
 }
 

@@ -253,6 +253,12 @@ async fn killed_in_the_middle_of_responses_their_streams_go_on_after_what_was_se
         let numbers: Vec<u64> =
             rest.iter().map(|event| event["sequence_number"].as_u64().unwrap()).collect();
         assert!(numbers[0] > last && numbers.is_sorted(), "{last} {numbers:?}");
+        // Put together, it is one answer, whoever of the two servers said which part of it.
+        let all = || seen.iter().chain(&rest);
+        let of = |kind: &'static str| all().filter(move |event| event["type"] == kind);
+        assert_eq!(of("response.output_item.added").count(), 1, "{seen:?} {rest:?}");
+        let deltas = of("response.output_text.delta").map(|event| event["delta"].as_str().unwrap());
+        assert_eq!(deltas.collect::<String>(), COUNTED);
         let ended = rest.last().unwrap();
         assert_eq!(ended["type"], "response.completed");
         assert_eq!(text_of(&ended["response"]), COUNTED);

@@ -181,18 +181,23 @@ def conversations():
 
 @scenario
 def streams_are_resumed():
-    events = client.responses.create(model="helper", input="my plan", stream=True)
-    seen = []
-    for event in events:
-        seen.append(event)
-        if event.type == "response.mcp_call.in_progress":
-            break
-    events.close()
-    id, last = seen[0].response.id, seen[-1].sequence_number
-    rest = list(client.responses.retrieve(id, stream=True, starting_after=last))
-    check(rest[0].sequence_number > last, True)
-    check(rest[-1].type, "response.completed")
-    check(rest[-1].response.output_text, "Let me note that.It is noted.")
+    for place in ("response.reasoning_summary_text.delta", "response.output_text.delta", "response.mcp_call.in_progress"):
+        events = client.responses.create(model="helper", input="my plan", stream=True)
+        seen = []
+        for event in events:
+            seen.append(event)
+            if event.type == place:
+                break
+        events.close()
+        id, last = seen[0].response.id, seen[-1].sequence_number
+        rest = list(client.responses.retrieve(id, stream=True, starting_after=last))
+        check(rest[0].sequence_number > last, True)
+        check(rest[-1].type, "response.completed")
+        check(rest[-1].response.output_text, "Let me note that.It is noted.")
+        deltas = [event.delta for event in seen + rest if event.type == "response.output_text.delta"]
+        check("".join(deltas), "Let me note that.It is noted.")
+        added = [event.output_index for event in seen + rest if event.type == "response.output_item.added"]
+        check(added, [0, 1, 2, 3])
 
 
 @scenario

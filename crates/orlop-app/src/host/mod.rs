@@ -23,6 +23,9 @@ use orlop_core::{CallContext, Error, Map, Message, Result, Value};
 use std::sync::Arc;
 use tracing::Instrument;
 
+/// The number of an event that is told once and stored nowhere: the answer of a host plugin.
+pub const UNNUMBERED: u64 = 0;
+
 /// The door, open.
 #[derive(Clone)]
 pub struct Host {
@@ -327,7 +330,7 @@ fn answered(app: &Application, info: &RequestInfo, handled: Handled, inside: Ins
         caller_calls: Vec::new(),
     };
     let event = Arc::new(Event {
-        seq: 0,
+        seq: UNNUMBERED,
         at: crate::time::now(),
         session_id: Some(info.session_id.clone()),
         request_id: Some(info.request_id.clone()),

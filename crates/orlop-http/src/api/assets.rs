@@ -30,7 +30,8 @@ pub(super) async fn put(
 ) -> Result<Created<AssetView>, Problem> {
     let time = caller.server.limits().client_timeout * PATIENCE;
     let stored = tokio::time::timeout(time, async {
-        let field = form.0.next_field().await.map_err(broken)?.ok_or_else(|| {
+        let field = form.0.next_field().await.map_err(broken)?;
+        let field = field.filter(|field| field.name() == Some("file")).ok_or_else(|| {
             Error::bad_argument("the form has no file; send one as the field \"file\"")
         })?;
         let upload =

@@ -65,11 +65,17 @@ struct NewConversation {
 async fn create(caller: Caller, Json(body): Json<NewConversation>) -> Answer<Shown<Conversation>> {
     let app = caller.app();
     let messages = read(body.items.unwrap_or_default())?;
-    let made = app.create_session(NewSession::default()).await?;
+    let metadata = body.metadata.unwrap_or_default();
+    let made = app.create_session_with(NewSession::default(), messages).await?;
     let id = made.session.id();
-    append(&app, id, messages).await?;
-    kept::change(&app, id, |kept| kept.metadata = body.metadata.clone().unwrap_or_default())
-        .await?;
+    if !metadata.is_empty() {
+        let kept = kept::change(&app, id, |kept| kept.metadata = metadata.clone()).await;
+        if kept.is_err() {
+            // A client that is told of a failure does not know its id.
+            app.delete_session(id, Some("it could not be made as it was wanted")).await?;
+        }
+        kept?;
+    }
     shown(&app, &session_of(&app, &format!("{PREFIX}{id}")).await?).await
 }
 
@@ -78,13 +84,6 @@ fn read(items: Vec<Map>) -> Answer<Vec<Message>> {
         return Err(Failure::bad("items", format!("at most {MOST} items can be sent at once")));
     }
     input::messages(items)
-}
-
-async fn append(app: &Application, session: &str, messages: Vec<Message>) -> Answer<()> {
-    for message in messages {
-        app.add_message(session, message, None).await?;
-    }
-    Ok(())
 }
 
 async fn retrieve(Reader(caller): Reader, Path(id): Path<String>) -> Answer<Shown<Conversation>> {
@@ -208,7 +207,7 @@ async fn add(
     let head = session_of(&app, &id).await?;
     let messages = read(body.items)?;
     let range = head.message_count..head.message_count + messages.len();
-    append(&app, &head.id, messages).await?;
+    app.add_messages(&head.id, messages).await?;
     let page = Page { order: Some("asc".to_owned()), limit: Some(MOST), ..Page::default() };
     Ok(Shown::json(page.of(items(&app, &head, range).await?, false)?))
 }

@@ -1,7 +1,7 @@
 //! From a client's request to a turn, and from its events to an answer.
 
 use super::error::{Answer, Failure};
-use crate::extract::{body_of, parsed};
+use crate::extract::{body_of, parsed, refuse_forms};
 use crate::identity::{Identity, Right};
 use crate::limits::Slot;
 use crate::request_id::RequestId;
@@ -128,7 +128,7 @@ impl Input for Reader {
     }
 }
 
-/// A JSON body, whatever its content type says.
+/// A JSON body, whatever its content type says, unless it is one that forms have.
 pub(super) struct Json<T>(pub(super) T);
 
 impl<T: JsonSchema> Input for Json<T> {
@@ -142,6 +142,7 @@ impl<T: DeserializeOwned> FromRequest<Server> for Json<T> {
     type Rejection = Failure;
 
     async fn from_request(request: Request, server: &Server) -> Answer<Self> {
+        refuse_forms(request.headers())?;
         Ok(Self(parsed(&body_of(request, server).await?)?))
     }
 }
@@ -172,6 +173,8 @@ pub(super) fn is_judged(config: &Config, overrides: &Map) -> bool {
 
 /// What a request came to.
 pub(super) struct Done {
+    /// When, in seconds since 1970.
+    pub(super) at: i64,
     pub(super) messages: Vec<Message>,
     pub(super) usage: Option<Map>,
     pub(super) calls: Vec<CallerCall>,
@@ -183,6 +186,7 @@ pub(super) async fn finish(mut events: Events) -> Answer<Done> {
         match &event.kind {
             EventKind::Final { messages, usage, caller_calls, .. } => {
                 return Ok(Done {
+                    at: seconds_of(&event),
                     messages: messages.clone(),
                     usage: usage.clone(),
                     calls: caller_calls.clone(),
@@ -199,7 +203,7 @@ pub(super) async fn finish(mut events: Events) -> Answer<Done> {
 }
 
 /// Cancels a request that nobody can hear of any more, because it is not stored and whoever sent
-/// it is gone.
+/// it is gone. One that was stored by somebody else who gave it the same id goes on.
 pub(super) struct Abandoned {
     app: Application,
     request: Option<String>,
@@ -222,8 +226,10 @@ impl Drop for Abandoned {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         let app = self.app.clone();
         runtime.spawn(async move {
-            // One that is over by now is not found.
-            let _ = app.cancel_request(&request, "the client is gone").await;
+            if let Ok(None) = app.store().turn(app.scope(), &request).await {
+                // One that is over by now is not found.
+                let _ = app.cancel_request(&request, "the client is gone").await;
+            }
         });
     }
 }
@@ -307,6 +313,11 @@ impl<T: Translate> Pieces<T> {
             }
         }
     }
+}
+
+/// When something happened, in seconds since 1970.
+pub(super) fn seconds_of(event: &Event) -> i64 {
+    orlop_app::unix_seconds(&event.at).unwrap_or_else(seconds_now)
 }
 
 /// The time, in seconds since 1970.

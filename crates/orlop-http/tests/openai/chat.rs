@@ -157,3 +157,23 @@ async fn who_asks_must_be_known_where_there_are_tokens() {
     known.post("/chat/completions", user("hi")).await;
     assert_eq!(known.get("/models/helper").await["owned_by"], "orlop");
 }
+
+#[tokio::test]
+async fn pictures_reach_the_model_by_both_apis() {
+    let client = Scene::says(&["1", "2"]).start().await;
+    let url = "data:image/png;base64,iVBORw0KGgo=";
+    let picture = json!({ "type": "image_url", "image_url": { "url": url } });
+    let content = json!([{ "type": "text", "text": "see" }, picture]);
+    let messages = json!([{ "role": "user", "content": content }]);
+    client.post("/chat/completions", json!({ "model": "helper", "messages": messages })).await;
+    let shown = json!({ "type": "input_image", "image_url": url });
+    let content = json!([{ "type": "input_text", "text": "see" }, shown]);
+    let input = json!([{ "role": "user", "content": content }]);
+    client.post("/responses", json!({ "model": "helper", "input": input })).await;
+    let sent: Vec<Value> =
+        client.provider.requests().iter().map(|(items, _)| items[0].to_json()).collect();
+    for (item, part) in sent.iter().zip([picture, shown]) {
+        assert_eq!((&item["say"], &item["parts"]), (&json!("see"), &json!([part])));
+    }
+    assert_eq!(sent.len(), 2);
+}

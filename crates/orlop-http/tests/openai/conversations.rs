@@ -38,6 +38,28 @@ async fn responses_go_on_in_a_conversation() {
 }
 
 #[tokio::test]
+async fn items_come_all_at_once() {
+    let client = Scene::says(&[]).start().await;
+    let items = json!([
+        { "role": "user", "content": "a" }, { "role": "assistant", "content": "b" },
+    ]);
+    let conversation = client.post("/conversations", json!({ "items": items })).await;
+    let app = client.host.app();
+    let revision = async || {
+        let session = id(&conversation).replace("conv_", "");
+        app.store().head(app.scope(), &session).await.unwrap().unwrap().revision
+    };
+    assert_eq!(revision().await, 1);
+    client
+        .post(&format!("/conversations/{}/items", id(&conversation)), json!({ "items": items }))
+        .await;
+    assert_eq!(revision().await, 2);
+    let broken = json!({ "items": [{ "role": "user", "content": "a" }, { "role": "nobody" }] });
+    assert!(client.refused("POST", "/conversations", broken).await.starts_with("400"));
+    assert_eq!(app.list_sessions(&Default::default()).await.unwrap().sessions.len(), 1);
+}
+
+#[tokio::test]
 async fn items_are_added_read_and_removed() {
     let client = Scene::says(&[]).start().await;
     let conversation = client.post("/conversations", json!({})).await;

@@ -8,3 +8,4 @@ mod open_responses;
 mod refusals;
 mod responses;
 mod scene;
+mod slow;

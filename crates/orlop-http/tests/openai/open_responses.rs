@@ -3,6 +3,7 @@
 
 use crate::scene::*;
 use orlop_core::Value;
+use orlop_core::types::Partial;
 use orlop_testkit::scripted::*;
 use orlop_testkit::skip;
 use serde_json::json;
@@ -47,9 +48,12 @@ fn check(judge: &jsonschema::Validator, value: &Value, what: &str) {
 
 /// Items that the document does not know (calls of the agent's own tools, free-form calls) are
 /// extensions that it allows; they are not judged by it.
+fn is_extension(item: &Value) -> bool {
+    matches!(item["type"].as_str(), Some("mcp_call" | "custom_tool_call"))
+}
+
 fn without_extensions(mut value: Value) -> Value {
-    let known =
-        |item: &Value| !matches!(item["type"].as_str(), Some("mcp_call" | "custom_tool_call"));
+    let known = |item: &Value| !is_extension(item);
     let response = match value.get("response").is_some() {
         true => &mut value["response"],
         false => &mut value,
@@ -57,11 +61,35 @@ fn without_extensions(mut value: Value) -> Value {
     if let Some(Value::Array(items)) = response.get_mut("output") {
         items.retain(known);
     }
+    // It knows free-form tools no more than calls of them.
+    if let Some(Value::Array(tools)) = response.get_mut("tools") {
+        tools.retain(|tool| tool["type"] != "custom");
+    }
     // It knows a schema of the answer in requests only; here it allows nothing but null.
     if let Some(schema) = response.pointer_mut("/text/format/schema") {
         *schema = Value::Null;
     }
     value
+}
+
+fn thought(text: &str) -> Partial {
+    Partial { reasoning: text.into(), ..Partial::default() }
+}
+
+#[tokio::test]
+async fn a_stream_that_the_server_cuts_off_ends_with_an_error_of_the_document() {
+    let Some(document) = Document::open() else {
+        return skip("Open Responses, errors", "its document is not beside ORLOP_FIXTURES");
+    };
+    let gate = orlop_testkit::Gate::new();
+    let client = Scene::of(vec![ScriptedReply::text(&["x"]).waiting_for(&gate)]).start().await;
+    let body = json!({ "model": "helper", "input": "hi", "stream": true });
+    let mut events = client.stream("/responses", body).await;
+    events.until("response.output_text.delta").await;
+    client.end_server();
+    let error = events.rest().await.pop().unwrap();
+    check(&document.event("error").unwrap(), &error, "error");
+    assert_eq!(error["error"]["code"], "stream_cut_off");
 }
 
 #[tokio::test]
@@ -88,6 +116,34 @@ async fn answers_and_events_have_every_field_that_the_document_requires() {
             vec![ScriptedReply::text(&["{\"a\"", ": 1}"])],
         ),
         (
+            "a free-form call",
+            json!({ "tools": [{ "type": "custom", "name": "patch" }] }),
+            vec![ScriptedReply::items(vec![json!({
+                "who": "assistant", "say": "see", "calls": [
+                    { "id": "c", "type": "custom", "custom": { "name": "patch", "input": "*** Begin" } },
+                ],
+            })])],
+        ),
+        (
+            "reasoning",
+            json!({ "reasoning": { "effort": "low", "summary": "auto" } }),
+            vec![
+                ScriptedReply::items(vec![
+                    json!({ "who": "assistant", "say": "hi", "reasoning": "hm, well" }),
+                ])
+                .with_partial(thought("hm, "))
+                .with_partial(thought("well"))
+                .with_partial(Partial::text("hi")),
+            ],
+        ),
+        (
+            "too long",
+            json!({ "max_output_tokens": 1 }),
+            vec![ScriptedReply::items(vec![
+                json!({ "who": "assistant", "say": "once upon", "stopped": "length" }),
+            ])],
+        ),
+        (
             "a failure",
             json!({}),
             vec![ScriptedReply::default().failing(orlop_core::Error::provider("down"))],
@@ -110,9 +166,8 @@ async fn answers_and_events_have_every_field_that_the_document_requires() {
         for event in &events {
             let kind = event["type"].as_str().unwrap();
             assert!(event["sequence_number"].is_u64(), "{event}");
-            let is_own = kind.contains("mcp_call")
-                || matches!(event["item"]["type"].as_str(), Some("mcp_call"));
-            if !is_own {
+            let is_known = !kind.contains("mcp_call") && !kind.contains("custom_tool_call");
+            if is_known && !is_extension(&event["item"]) {
                 let judge = document.event(kind).unwrap_or_else(|| panic!("{kind} is not known"));
                 check(&judge, &without_extensions(event.clone()), &format!("{what}, {kind}"));
             }
@@ -135,6 +190,13 @@ async fn answers_and_events_have_every_field_that_the_document_requires() {
         "response.in_progress",
         "response.completed",
         "response.failed",
+        "response.incomplete",
+        "response.reasoning_summary_part.added",
+        "response.reasoning_summary_part.done",
+        "response.reasoning_summary_text.delta",
+        "response.reasoning_summary_text.done",
+        "response.custom_tool_call_input.delta",
+        "response.custom_tool_call_input.done",
         "response.output_item.added",
         "response.output_item.done",
         "response.content_part.added",

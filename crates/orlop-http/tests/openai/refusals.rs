@@ -116,6 +116,25 @@ async fn what_is_not_there_and_what_is_no_json() {
     }
 }
 
+#[tokio::test] // K-20
+async fn what_a_form_of_any_page_could_send() {
+    let client = Scene::says(&["1"]).start().await;
+    let body = json!({ "model": "helper", "input": "hi" }).to_string();
+    for path in ["/chat/completions", "/responses", "/conversations", "/conversations/conv_x/items"]
+    {
+        for kind in
+            ["text/plain", "application/x-www-form-urlencoded", "Multipart/Form-Data; boundary=x"]
+        {
+            let request = client.request("POST", path).header("content-type", kind);
+            let refused = client.refused_request(request.body(body.clone())).await;
+            let start = "415 invalid_request_error null the body has to be JSON";
+            assert!(refused.starts_with(start), "{path} {kind}: {refused}");
+        }
+    }
+    let without = client.request("POST", "/responses").body(body).send().await.unwrap();
+    assert_eq!(without.status(), 200);
+}
+
 #[tokio::test] // K-09
 async fn the_document_has_these_routes_with_their_errors() {
     let client = Scene::says(&[]).start().await;

@@ -39,9 +39,7 @@ async fn a_conversation_goes_on_in_its_session_and_branches_into_another() {
     assert_eq!(client.provider.last_request(), "a|1|b|2|d");
     let stored = [&first, &second, &branch, &third];
     for response in stored {
-        let mut found = client.get(&format!("/responses/{}", id(response))).await;
-        // The store and the clock may be on either side of a second.
-        found["completed_at"] = response["completed_at"].clone();
+        let found = client.get(&format!("/responses/{}", id(response))).await;
         assert_eq!(found, *response);
     }
 }
@@ -204,14 +202,101 @@ async fn a_retry_is_the_same_request() {
     let body = json!({ "model": "helper", "input": "b", "previous_response_id": first });
     let mut answers = Vec::new();
     for _ in 0..2 {
-        let request = client.request("POST", "/responses").header("x-request-id", "mine");
-        let answer = request.body(body.to_string()).send().await.unwrap().text().await.unwrap();
+        let request = client.request_named("mine", "/responses", &body);
+        let answer = request.send().await.unwrap().text().await.unwrap();
         answers.push(serde_json::from_str::<Value>(&answer).unwrap());
     }
-    assert_eq!(
-        (&answers[0]["id"], &answers[0]["output"]),
-        (&answers[1]["id"], &answers[1]["output"])
-    );
+    assert_eq!(answers[0], answers[1]);
     assert_eq!((answers[0]["id"].as_str(), sessions(&client).await), (Some("resp_mine"), 1));
     assert_eq!(client.provider.requests().len(), 2);
+}
+
+/// A host plugin that answers everything that begins with a slash.
+fn commands() -> ScriptedHost {
+    ScriptedHost::new("commands").intercept_chat_request(|input, _| async move {
+        let is_command = input.text.starts_with('/');
+        Ok(is_command.then(|| orlop_core::hooks::Handled::text("done").into()))
+    })
+}
+
+#[tokio::test] // L-16
+async fn what_a_host_plugin_answers_is_over_at_once_and_not_stored() {
+    let client = Scene::says(&["1"]).host(commands()).start().await;
+    let body = |input: &str, more: (&str, bool)| {
+        let mut body = json!({ "model": "helper", "input": input });
+        body[more.0] = more.1.into();
+        body
+    };
+    for more in [("stream", false), ("background", true)] {
+        let answer = client.post("/responses", body("/do", more)).await;
+        assert_eq!(
+            (texts(&answer), &answer["status"], &answer["store"]),
+            (vec!["done"], &json!("completed"), &json!(false))
+        );
+        let refused =
+            client.refused("GET", &format!("/responses/{}", id(&answer)), Value::Null).await;
+        assert!(refused.contains("it may have been sent with store: false"), "{refused}");
+    }
+    let events = client.stream("/responses", body("/do", ("stream", true))).await.rest().await;
+    for event in [&events[0], events.last().unwrap()] {
+        assert_eq!(event["response"]["store"], false, "{event}");
+    }
+    let asked = client.post("/responses", body("do", ("stream", false))).await;
+    assert_eq!((texts(&asked), &asked["store"]), (vec!["1"], &json!(true)));
+}
+
+#[tokio::test]
+async fn what_was_said_before_a_response_was_cancelled_stays() {
+    let gate = Gate::new();
+    let slow = Slow::new();
+    let replies = vec![
+        ScriptedReply::calls(&[("c", "look", json!({}))]),
+        ScriptedReply::text(&["I see ", "wa"]).waiting_for(&gate),
+        ScriptedReply::text(&["later"]),
+    ];
+    let client = Scene::of(replies).tool(slow.clone()).start().await;
+    let conversation = id(&client.post("/conversations", json!({})).await);
+    let body = |input: &str, stream: bool| json!({ "model": "helper", "input": input, "stream": stream, "conversation": conversation });
+    let mut events = client.stream("/responses", body("look", true)).await;
+    slow.let_go();
+    let mut seen = events.until("response.output_text.delta").await;
+    gate.reached().await;
+    seen.extend(events.until("response.output_text.delta").await);
+    let response = id(&seen[0]["response"]);
+    let cancelled = client.post(&format!("/responses/{response}/cancel"), Value::Null).await;
+    let told = events.rest().await.pop().unwrap()["response"].clone();
+    assert_eq!(told["output"][1]["content"][0]["text"], "I see wa");
+    assert_eq!(
+        (&told["output"][1]["status"], &told["status"]),
+        (&json!("incomplete"), &json!("cancelled"))
+    );
+    // Nothing of what comes later is taken for a part of it.
+    client.post("/responses", body("and now?", false)).await;
+    let path = format!("/responses/{response}");
+    let again = client.stream(&format!("{path}?stream=true"), Value::Null).await.rest().await;
+    for found in [cancelled, client.get(&path).await, again.last().unwrap()["response"].clone()] {
+        assert_eq!(found, told);
+    }
+}
+
+#[tokio::test]
+async fn a_completion_that_joins_a_stored_response_does_not_cancel_it() {
+    let gate = Gate::new();
+    let client = Scene::of(vec![ScriptedReply::text(&["x"]).waiting_for(&gate)]).start().await;
+    let body = json!({ "model": "helper", "input": "a", "background": true });
+    let begun = client.request_named("mine", "/responses", &body).send().await.unwrap();
+    assert_eq!(begun.status(), 200);
+    let messages = json!([{ "role": "user", "content": "a" }]);
+    let body = json!({ "model": "helper", "messages": messages, "stream": true });
+    let mut joined =
+        client.stream_of(client.request_named("mine", "/chat/completions", &body)).await;
+    joined.next().await.unwrap();
+    drop(joined);
+    // The server has noticed that its reader is gone.
+    while !client.metrics().await.contains("orlop_streams_open 0") {
+        tokio::task::yield_now().await;
+    }
+    gate.open();
+    let ended = client.stream("/responses/resp_mine?stream=true", Value::Null).await.rest().await;
+    assert_eq!(ended.last().unwrap()["type"], "response.completed");
 }

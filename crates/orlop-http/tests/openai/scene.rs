@@ -4,7 +4,7 @@ use futures::StreamExt;
 use orlop_app::config::{AppConfig, RuntimeEnv, Vars};
 use orlop_app::{Application, Host, Plugins};
 use orlop_core::hooks::{ToolInput, ToolSchemasInput};
-use orlop_core::{Answer, Context, Manifest, Map, Plugin, Tool, ToolReport, Value};
+use orlop_core::{Answer, Context, HostPlugin, Manifest, Map, Plugin, Tool, ToolReport, Value};
 use orlop_http::{Server, Settings, serve};
 use orlop_store::SqliteStore;
 use orlop_testkit::scripted::{ScriptedProvider, ScriptedReply};
@@ -12,7 +12,7 @@ use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 
 const JSON: &str = "application/json";
 
@@ -53,6 +53,11 @@ impl Scene {
         self
     }
 
+    pub fn host(mut self, plugin: impl HostPlugin + 'static) -> Self {
+        self.plugins = self.plugins.host(Arc::new(plugin));
+        self
+    }
+
     /// With these lines in the configuration.
     pub fn config(mut self, lines: &str) -> Self {
         self.config.push_str(lines);
@@ -69,10 +74,12 @@ impl Scene {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}/v1", listener.local_addr().unwrap());
         let server = Server::new(host.clone(), settings).unwrap();
-        tokio::spawn(serve(server, listener, std::future::pending()));
+        let end = Arc::new(Notify::new());
+        let told = end.clone();
+        tokio::spawn(serve(server, listener, async move { told.notified().await }));
         let _ = rustls::crypto::ring::default_provider().install_default();
         let http = reqwest::Client::builder().no_proxy().build().unwrap();
-        Client { base, http, host, provider: self.provider, token: None }
+        Client { base, http, host, provider: self.provider, token: None, end }
     }
 }
 
@@ -84,9 +91,15 @@ pub struct Client {
     pub host: Host,
     pub provider: ScriptedProvider,
     token: Option<&'static str>,
+    end: Arc<Notify>,
 }
 
 impl Client {
+    /// Has the server end.
+    pub fn end_server(&self) {
+        self.end.notify_one();
+    }
+
     pub fn with_token(&self, token: &'static str) -> Self {
         Self { token: Some(token), ..self.clone() }
     }
@@ -141,9 +154,22 @@ impl Client {
         shown_error(status, &serde_json::from_str(&text).unwrap())
     }
 
+    /// The numbers of the server.
+    pub async fn metrics(&self) -> String {
+        let address = self.base.strip_suffix("/v1").unwrap();
+        let answer = self.http.get(format!("{address}/metrics")).send().await.unwrap();
+        answer.text().await.unwrap()
+    }
+
     /// Where it is, with `/v1`.
     pub fn base(&self) -> &str {
         &self.base
+    }
+
+    /// A request with this body, and the id that the client gives it.
+    pub fn request_named(&self, id: &str, path: &str, body: &Value) -> reqwest::RequestBuilder {
+        let request = self.request("POST", path).header("content-type", JSON);
+        request.header("x-request-id", id).body(body.to_string())
     }
 
     pub async fn stream(&self, path: &str, body: Value) -> Events {
@@ -154,6 +180,10 @@ impl Client {
                 request.body(body.to_string())
             }
         };
+        self.stream_of(request).await
+    }
+
+    pub async fn stream_of(&self, request: reqwest::RequestBuilder) -> Events {
         let response = request.send().await.unwrap();
         assert_eq!(response.status().as_u16(), 200);
         Events { bytes: response.bytes_stream().boxed(), read: Vec::new() }

@@ -38,6 +38,8 @@ pub struct When {
     pub text: Option<String>,
     /// The last user text has this in it, in small or large letters.
     pub contains: Option<String>,
+    /// The last user message has a part whose type has this in its name.
+    pub part: Option<String>,
     /// The last message is a tool's result, or is none.
     pub tool_result: Option<bool>,
     /// It is this turn, counted from 1.
@@ -143,6 +145,7 @@ impl When {
         let when = Self {
             text: fields.text("text")?,
             contains: fields.text("contains")?,
+            part: fields.text("part")?,
             tool_result: fields.flag("tool_result")?,
             turn: fields.number("turn")?,
         };
@@ -152,12 +155,17 @@ impl When {
 
     /// Whether all of it holds in `turn` after these messages.
     pub fn holds(&self, turn: u64, messages: &[Message]) -> bool {
-        let said = messages.iter().rev().find(|message| message.role() == Role::User);
-        let said = said.map(Message::text).unwrap_or_default();
+        let message = messages.iter().rev().find(|message| message.role() == Role::User);
+        let said = message.map(Message::text).unwrap_or_default();
+        let parts = message.map(Message::multipart_content).unwrap_or_default();
+        let is_of = |part: &orlop_types::Map, kind: &str| {
+            part.get("type").and_then(Value::as_str).is_some_and(|it| it.contains(kind))
+        };
         let has_result = messages.last().is_some_and(|message| message.role() == Role::Tool);
         let has = |part: &String| said.to_lowercase().contains(&part.to_lowercase());
         self.text.as_ref().is_none_or(|pattern| fits(pattern, said))
             && self.contains.as_ref().is_none_or(has)
+            && self.part.as_ref().is_none_or(|kind| parts.iter().any(|part| is_of(part, kind)))
             && self.tool_result.is_none_or(|wanted| wanted == has_result)
             && self.turn.is_none_or(|wanted| wanted == turn)
     }

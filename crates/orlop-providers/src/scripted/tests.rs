@@ -79,6 +79,18 @@ fn conditions_go_before_turns() {
 }
 
 #[test]
+fn a_reply_can_wait_for_a_part() {
+    let script =
+        script("replies = [{ text = 'I see.', when = { part = 'image' } }, 'Where?']").unwrap();
+    let part = json!({ "type": "input_image", "image_url": "u" }).as_object().cloned().unwrap();
+    let shown = Message::user("see").with_multipart_content(vec![part]);
+    let said = |messages: &[Message]| script.next(messages).unwrap().1.text.concat();
+    assert_eq!(said(std::slice::from_ref(&shown)), "I see.");
+    assert_eq!(said(&[Message::user("see")]), "Where?");
+    assert_eq!(said(&[shown, Message::user("and now?")]), "Where?");
+}
+
+#[test]
 fn mistakes_are_named_with_file_and_key() {
     let check = |toml: &str, expected: Expect| expected.assert_eq(&script(toml).unwrap_err());
     check(
@@ -160,7 +172,7 @@ fn mistakes_are_named_with_file_and_key() {
     check(
         "replies = [{ when = { turns = 1 }, text = 'a' }]",
         expect![
-            "bad_argument: demo.toml: replies[0].when.turns: unknown key; the keys here are text, contains, tool_result, turn"
+            "bad_argument: demo.toml: replies[0].when.turns: unknown key; the keys here are text, contains, part, tool_result, turn"
         ],
     );
     check(

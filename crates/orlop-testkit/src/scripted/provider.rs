@@ -3,7 +3,7 @@
 //!
 //! Two forms make the mapping many-to-many: an item `{"think": ...}` belongs to the item after
 //! it (two items, one message), and an item `{"pair": ["a", "b"]}` is two assistant messages.
-//! `"stopped": "pause"` in an item becomes the message's `finish_reason`.
+//! `"stopped": "pause"` in an item becomes the message's `finish_reason`, `"reasoning"` its reasoning.
 
 use super::Log;
 use crate::Gate;
@@ -474,6 +474,9 @@ fn to_messages(item: &NativeItem) -> Vec<Message> {
         Message::new(role.unwrap_or(Role::User), item.get("say").cloned().unwrap_or_default());
     if let Some(calls) = item.get("calls") {
         message = message.with_metadata_entry("tool_calls", calls.clone());
+    }
+    if let Some(reasoning) = item.get("reasoning") {
+        message = message.with_metadata_entry("reasoning", reasoning.clone());
     }
     if let Some(reason) = item.get("stopped") {
         message = message.with_metadata_entry("finish_reason", reason.clone());

@@ -1,16 +1,19 @@
 //! Beginning a response: which session it goes on with, and what it carries over.
 
+use super::input;
 use super::item::Item;
 use super::request::Wanted;
+use super::resource::{Resource, id_of};
 use super::stored::{self, CONTEXT, Stored};
-use super::{input, resource::Resource};
 use crate::openai::conversations::session_of;
 use crate::openai::error::{Answer, Failure};
 use crate::openai::turns::{self, Caller, Events, seconds_now};
+use futures::stream::StreamExt;
 use orlop_app::store::Head;
-use orlop_app::{Application, ChatRequest, Wait};
+use orlop_app::{Application, ChatRequest, UNNUMBERED, Wait};
 use orlop_core::{Error, Map, Message, Value};
 use std::collections::HashMap;
+use std::pin::Pin;
 use std::time::Duration;
 
 /// How long what follows a turn, whose last event its client has seen, may keep its session.
@@ -22,6 +25,8 @@ pub(super) struct Begun {
     pub(super) response: Resource,
     /// Whether answers wait until they are accepted.
     pub(super) hold: bool,
+    /// Whether a host plugin answered in place of the agent, which is over at once and stored nowhere.
+    pub(super) is_over: bool,
 }
 
 /// Where a response goes on.
@@ -54,26 +59,39 @@ pub(super) async fn begin(caller: &Caller, wanted: &mut Wanted) -> Answer<Begun>
     let config = turns::agent(app, &model)?;
     let items = followed(app, std::mem::take(&mut wanted.items)).await?;
     let messages = input::messages(items)?;
-    let response = wanted.response(caller.request(), seconds_now(), &model);
+    let mut response = wanted.response(caller.request(), seconds_now(), &model);
     let again = app.store().turn(app.scope(), caller.request()).await?;
     let place = match (again, &previous, conversation) {
-        // A retry joins what was begun.
-        (Some(begun), _, _) => Place { session: Some(begun.session), ..Place::default() },
+        // A retry joins what was begun, and is the same response.
+        (Some(begun), _, _) => {
+            if let Ok(stored) = stored::find(app, &id_of(caller.request()), None).await {
+                response = stored.response;
+            }
+            Place { session: Some(begun.session), ..Place::default() }
+        }
         (None, Some(previous), _) => place_after(app, previous, &model, wanted.store).await?,
         (None, None, Some(head)) => place_in(app, head, &model, wanted.store).await?,
         (None, None, None) => Place::default(),
     };
     let request = |place: &Place| asked(caller, wanted, &response, &model, place, &messages);
     let began = caller.chat(request(&place)).await;
-    let events = match (began, &previous) {
+    let mut events = match (began, &previous) {
         // Somebody else goes on with the conversation just now: each has its own from here.
         (Err(failure), Some(previous)) if failure.is_conflict() => {
             let place = carried(app, previous).await?;
             caller.chat(request(&place)).await?
         }
         (began, _) => began?,
-    };
-    Ok(Begun { events, response, hold: turns::is_judged(&config, &wanted.overrides) })
+    }
+    .peekable();
+    let hold = turns::is_judged(&config, &wanted.overrides);
+    // Turns have told something by now.
+    let first = Pin::new(&mut events).peek().await;
+    let is_over = first.is_some_and(|event| event.kind.ends_request() && event.seq == UNNUMBERED);
+    if is_over {
+        response.set("store", false);
+    }
+    Ok(Begun { events: events.boxed(), response, hold, is_over })
 }
 
 fn asked(
@@ -193,8 +211,7 @@ async fn followed(app: &Application, items: Vec<Map>) -> Answer<Vec<Map>> {
         };
         let (request, place) = place_of(id).ok_or_else(missing)?;
         if !known.contains_key(request) {
-            let response = super::resource::id_of(request);
-            let stored = stored::find(app, &response, None).await.map_err(|_| missing())?;
+            let stored = stored::find(app, &id_of(request), None).await.map_err(|_| missing())?;
             known.insert(request.to_owned(), stored.items());
         }
         let found = known.get(request).and_then(|items| items.get(place)).ok_or_else(missing)?;

@@ -55,7 +55,8 @@ impl Resource {
             "incomplete_details": null,
             "instructions": given("instructions"),
             "max_output_tokens": given("max_output_tokens"),
-            "max_tool_calls": given("max_tool_calls"),
+            // Steps are what agents are limited by, and that is not the same.
+            "max_tool_calls": null,
             "model": model,
             "output": [],
             "parallel_tool_calls": or("parallel_tool_calls", true.into()),
@@ -93,7 +94,7 @@ impl Resource {
         self
     }
 
-    fn set(&mut self, key: &str, value: impl Into<Value>) {
+    pub(super) fn set(&mut self, key: &str, value: impl Into<Value>) {
         self.0.insert(key.to_owned(), value.into());
     }
 

@@ -10,7 +10,7 @@ use crate::extract::{Path, Query};
 use crate::openai::conversations::Page;
 use crate::openai::error::Answer;
 use crate::openai::shape::{Deleted, ItemList, Response, Shown};
-use crate::openai::turns::{Abandoned, Caller, Json, Reader, event_stream, finish, seconds_now};
+use crate::openai::turns::{Abandoned, Caller, Json, Reader, event_stream, finish};
 use crate::route::Routes;
 use futures::stream::StreamExt;
 use orlop_app::Application;
@@ -29,21 +29,21 @@ pub(crate) fn routes(routes: Routes) -> Routes {
 
 async fn create(caller: Caller, Json(body): Json<CreateResponse>) -> Answer<Shown<Response>> {
     let mut wanted = body.checked()?;
-    let Begun { events, response, hold } = begin(&caller, &mut wanted).await?;
+    let Begun { events, response, hold, is_over } = begin(&caller, &mut wanted).await?;
     let request = caller.request();
     let abandoned = Abandoned::unless_stored(&caller.app(), request, wanted.store);
     if wanted.stream {
         let stream = Stream::new(request, response, hold);
         return event_stream(&caller, events, stream, abandoned).map(Shown::of);
     }
-    if wanted.background {
+    if wanted.background && !is_over {
         return Ok(Shown::json(response.running()));
     }
     let done = finish(events).await;
     abandoned.forget();
     let done = done?;
     let (messages, calls) = (&*done.messages, &*done.calls);
-    let ended = Ended { at: seconds_now(), messages, calls, usage: done.usage.as_ref() };
+    let ended = Ended { at: done.at, messages, calls, usage: done.usage.as_ref() };
     let output = output_of(request, &ended.items());
     Ok(Shown::json(response.completed(&ended, output)))
 }
@@ -65,10 +65,11 @@ async fn retrieve(
     let app = caller.app();
     let stored = stored::find(&app, &id, None).await?;
     if how.stream != Some(true) {
-        return Ok(Shown::json(stored.json()));
+        return Ok(Shown::json(stored.json(&app).await?));
     }
-    let known = stored.messages(&app).await?;
+    // What is whole by now is not told piece by piece any more, and has to be read after that.
     let events = app.request_events_closely(&stored.request, 0).await?;
+    let known = stored.messages(&app).await?;
     let hold = stored.is_judged(&app);
     let stream = Stream::new(&stored.request, stored.response, hold)
         .knowing(known)
@@ -81,10 +82,10 @@ async fn cancel(caller: Caller, Path(id): Path<String>) -> Answer<Shown<Response
     let app = &caller.app();
     let stored = stored::find(app, &id, None).await?;
     if stored.record.settled {
-        return Ok(Shown::json(stored.json()));
+        return Ok(Shown::json(stored.json(app).await?));
     }
     stop(app, &stored).await?;
-    Ok(Shown::json(stored::find(app, &id, None).await?.json()))
+    Ok(Shown::json(stored::find(app, &id, None).await?.json(app).await?))
 }
 
 /// Cancels a response and waits until it is over.

@@ -4,14 +4,18 @@ use super::item::{Item, items_of};
 use super::kept;
 use super::resource::{Ended, Resource, output_of, request_of};
 use crate::openai::error::{Answer, Failure};
-use crate::openai::turns::is_judged;
+use crate::openai::turns::{is_judged, seconds_of};
 use orlop_app::store::{EventQuery, TurnRecord};
 use orlop_app::{Application, error_of};
 use orlop_core::types::app_event::{Event, EventKind};
-use orlop_core::{Error, Map, Message, Value};
+use orlop_core::{Error, Map, Message, Role, Value};
+use std::ops::Range;
 
 /// The key of the caller's context under which a turn keeps what the response repeats.
 pub(super) const CONTEXT: &str = "openai";
+
+/// How many messages are read at once where it is not known how many there are.
+const SOME: usize = 64;
 
 /// A response that is stored.
 pub(super) struct Stored {
@@ -82,19 +86,30 @@ async fn last_event(app: &Application, request: &str) -> Answer<Option<Event>> {
 
 impl Stored {
     /// The response as it is now.
-    pub(super) fn json(&self) -> Value {
-        let Some(end) = &self.end else { return self.response.running() };
-        match &end.kind {
+    pub(super) async fn json(&self, app: &Application) -> Answer<Value> {
+        let Some(end) = &self.end else { return Ok(self.response.running()) };
+        let error = match &end.kind {
             EventKind::Final { messages, usage, caller_calls: calls, .. } => {
-                let at = self.record.updated / 1000;
+                let at = seconds_of(end);
                 let ended = Ended { at, messages, calls, usage: usage.as_ref() };
-                self.response.completed(&ended, output_of(&self.request, &ended.items()))
+                let output = output_of(&self.request, &ended.items());
+                return Ok(self.response.completed(&ended, output));
             }
-            EventKind::RequestFailed { error } => {
-                self.response.failed(error_of(error), Value::Array(Vec::new()))
-            }
-            _ => self.response.failed(Error::cancelled("cancelled"), Value::Array(Vec::new())),
-        }
+            EventKind::RequestFailed { error } => error_of(error),
+            _ => Error::cancelled("cancelled"),
+        };
+        let output = self.cut_off(&self.messages(app).await?);
+        Ok(self.response.failed(error, output))
+    }
+
+    /// What there is of the output of a response that failed or was cancelled.
+    fn cut_off(&self, messages: &[Message]) -> Value {
+        let items = items_of(messages, &[]);
+        let interrupted = messages.last().and_then(|last| last.metadata().get("interrupted"));
+        let open = interrupted.is_some_and(|it| *it == true).then(|| items.len().saturating_sub(1));
+        let status = |place: usize| if open == Some(place) { "incomplete" } else { "completed" };
+        let items = items.iter().enumerate();
+        items.map(|(place, item)| item.json(&self.request, place, status(place))).collect()
     }
 
     /// Whether its answers wait until they are accepted.
@@ -118,19 +133,37 @@ impl Stored {
 
     /// What the session has of its answer.
     pub(super) async fn messages(&self, app: &Application) -> Answer<Vec<Message>> {
-        if let Some(EventKind::Final { messages, .. }) = self.end.as_ref().map(|end| &end.kind) {
-            return Ok(messages.clone());
+        let start = self.input_end + 1;
+        match self.end.as_ref().map(|end| &end.kind) {
+            Some(EventKind::Final { messages, .. }) => Ok(messages.clone()),
+            None => self.read(app, start..usize::MAX).await,
+            Some(_) => self.answers_from(app, start).await,
         }
-        let range = self.input_end + 1..usize::MAX;
+    }
+
+    /// What the agent and its tools said from here on, up to what somebody else did.
+    async fn answers_from(&self, app: &Application, mut start: usize) -> Answer<Vec<Message>> {
+        let is_own = |message: &Message| matches!(message.role(), Role::Assistant | Role::Tool);
+        let mut own = Vec::new();
+        loop {
+            let some = self.read(app, start..start.saturating_add(SOME)).await?;
+            let (count, before) = (some.len(), own.len());
+            own.extend(some.into_iter().take_while(is_own));
+            if own.len() - before < SOME.max(count) {
+                return Ok(own);
+            }
+            start += count;
+        }
+    }
+
+    async fn read(&self, app: &Application, range: Range<usize>) -> Answer<Vec<Message>> {
         let messages = app.store().messages(app.scope(), &self.record.session, range).await?;
         Ok(messages.unwrap_or_default())
     }
 
     /// The messages of its input.
     pub(super) async fn input(&self, app: &Application) -> Answer<Vec<Message>> {
-        let range = self.input_start..self.input_end + 1;
-        let messages = app.store().messages(app.scope(), &self.record.session, range).await?;
-        Ok(messages.unwrap_or_default())
+        self.read(app, self.input_start..self.input_end + 1).await
     }
 
     /// How many messages its session had when it was done. One that is not cannot be continued.

@@ -1,21 +1,18 @@
 //! The events of a request as the events of a response.
 //!
-//! The number of an event follows from the number of the one it is made of, so it is the same
-//! whenever, and on whichever node, the events are read again.
+//! The number of an event follows from what was told before it, and a text takes a number for each of
+//! its characters. So the numbers are the same whenever and on whichever node events are read again, be
+//! it piece by piece or as a whole, and a client that goes on after one of them hears the rest of a text.
 
-use super::item::{Outcome, read_call, said};
-use super::resource::{Ended, Resource};
+use super::item::{Item, Outcome, read_call, said};
+use super::resource::{Ended, Resource, output_of};
 use super::writer::{Told, Writer};
 use crate::openai::content::as_text;
-use crate::openai::turns::{Translate, seconds_now};
+use crate::openai::turns::{Translate, seconds_of};
 use orlop_app::error_of;
 use orlop_core::types::app_event::{Event, EventKind};
 use orlop_core::{Error, Map, Message, Role};
 use serde_json::json;
-
-/// How many numbers lie between those of two events of a request. The last event of a request may
-/// become more than so many; no other does.
-const STEP: u64 = 100;
 
 /// An event of a response, ready to be sent.
 #[derive(Debug, PartialEq)]
@@ -38,10 +35,11 @@ pub(super) struct Stream {
     known: Vec<Message>,
     /// How many of them were told.
     told: usize,
-    first: Option<u64>,
-    /// Events with a number up to this one are known to the client.
-    after: Option<u64>,
-    last: u64,
+    began: bool,
+    /// The number of the next event.
+    next: u64,
+    /// The last number that the client knows.
+    last: Option<u64>,
 }
 
 impl Stream {
@@ -54,9 +52,9 @@ impl Stream {
             heard: false,
             known: Vec::new(),
             told: 0,
-            first: None,
-            after: None,
-            last: 0,
+            began: false,
+            next: 0,
+            last: None,
         }
     }
 
@@ -69,29 +67,49 @@ impl Stream {
 
     /// Leaves out what the client has already.
     pub(super) fn after(mut self, number: Option<u64>) -> Self {
-        self.after = number;
+        self.last = number;
         self
     }
 
     /// What an event of the request amounts to.
     pub(super) fn on(&mut self, event: &Event) -> Vec<Sent> {
         let mut told = Vec::new();
-        if self.first.is_none() {
+        if !self.began {
             // What comes before that is about the session.
             if !matches!(event.kind, EventKind::RequestStarted { .. }) && !event.kind.ends_request()
             {
                 return Vec::new();
             }
-            self.first = Some(event.seq);
+            self.began = true;
             let response = self.response.running();
             for kind in ["response.created", "response.in_progress"] {
-                told.push(Told { kind, fields: json!({ "response": response }) });
+                told.push(Told::new(kind, json!({ "response": response })));
             }
         }
         self.apply(event, &mut told);
-        let start = event.seq.saturating_sub(self.first.unwrap_or_default()) * STEP;
-        let numbered = (start..).zip(told);
-        numbered.map(|(number, told)| sent(number, told)).collect()
+        let ends = event.kind.ends_request();
+        let count = told.len();
+        let numbered = told.into_iter().enumerate();
+        numbered.filter_map(|(at, told)| self.numbered(told, ends && at + 1 == count)).collect()
+    }
+
+    /// Numbers an event, and leaves out what the client knows of it.
+    fn numbered(&mut self, told: Told, is_end: bool) -> Option<Sent> {
+        let first = self.next;
+        self.next += told.numbers();
+        let number = self.next - 1;
+        let unknown = self.last.map_or(0, |last| last.saturating_add(1));
+        let sent = if number >= unknown {
+            sent(number, told.without(unknown.saturating_sub(first)))
+        } else if is_end && self.last > Some(number) {
+            // The client knows more than there is: it heard the beginning of a longer answer, which
+            // was lost with its server and asked for again. It hears the end of this one at least.
+            sent(unknown, told)
+        } else {
+            return None;
+        };
+        self.last = Some(sent.number);
+        Some(sent)
     }
 
     fn apply(&mut self, event: &Event, told: &mut Vec<Told>) {
@@ -107,9 +125,8 @@ impl Stream {
             EventKind::OutputRejected { .. } => self.held = Default::default(),
             EventKind::ToolCall { call_id, name, call, .. } => {
                 self.let_go();
-                if !std::mem::take(&mut self.heard) {
-                    self.recall(call);
-                }
+                let heard = std::mem::take(&mut self.heard);
+                self.recall(call, heard);
                 let arguments = read_call(call).map(|(_, _, arguments)| arguments);
                 self.writer.own_call(
                     call_id,
@@ -122,16 +139,18 @@ impl Stream {
             }
             EventKind::Final { messages, usage, caller_calls: calls, .. } => {
                 self.let_go();
-                let at = seconds_now();
+                let at = seconds_of(event);
                 let ended = Ended { at, messages, calls, usage: usage.as_ref() };
-                self.writer.finish(&ended.items());
+                let items = ended.items();
+                self.writer.finish(&items);
                 told.append(&mut self.writer.take());
-                let response = self.response.completed(&ended, self.writer.output());
+                let output = output_of(self.writer.request(), &items);
+                let response = self.response.completed(&ended, output);
                 let kind = match response["status"] == "incomplete" {
                     true => "response.incomplete",
                     false => "response.completed",
                 };
-                told.push(Told { kind, fields: json!({ "response": response }) });
+                told.push(Told::new(kind, json!({ "response": response })));
             }
             EventKind::RequestFailed { error } => self.fail(error_of(error), told),
             EventKind::RequestCancelled { reason } => {
@@ -143,9 +162,12 @@ impl Stream {
     }
 
     fn fail(&mut self, error: Error, told: &mut Vec<Told>) {
+        if !self.heard {
+            self.recall_rest();
+        }
         told.append(&mut self.writer.take());
         let response = self.response.failed(error, self.writer.output());
-        told.push(Told { kind: "response.failed", fields: json!({ "response": response }) });
+        told.push(Told::new("response.failed", json!({ "response": response })));
     }
 
     fn let_go(&mut self) {
@@ -154,45 +176,55 @@ impl Stream {
         self.writer.say(&text);
     }
 
-    /// Tells what the model said before it made this call, from the session.
-    fn recall(&mut self, call: &Map) {
+    /// Tells what the session has of an answer that was cut off, which stays open.
+    fn recall_rest(&mut self) {
+        let rest: Vec<Message> = self.known.iter().skip(self.told).cloned().collect();
+        let answers = rest.iter().filter(|message| message.role() == Role::Assistant);
+        for item in answers.flat_map(said) {
+            match item {
+                Item::Reasoning { text } => self.writer.reason(&text),
+                Item::Message { text } => self.writer.say(&text),
+                Item::Own { .. } | Item::Caller(_) => {}
+            }
+        }
+    }
+
+    /// Tells what the model said before it made this call, from the session, unless that was heard.
+    fn recall(&mut self, call: &Map, heard: bool) {
         let made = |message: &Message| message.tool_calls().any(|made| made == call);
         let Some(place) = self.known.iter().skip(self.told).position(made) else { return };
-        for _ in 0..=place {
-            if let Some(message) =
-                self.known.get(self.told).filter(|it| it.role() == Role::Assistant)
-            {
-                said(message).for_each(|item| self.writer.write(&item));
+        for message in self.known.iter().skip(self.told).take(place + 1) {
+            if message.role() == Role::Assistant && !heard {
+                self.writer.write(&said(message).collect::<Vec<Item>>());
             }
-            self.told += 1;
         }
+        self.told += place + 1;
     }
 }
 
 impl Translate for Stream {
     fn event(&mut self, event: &Event, out: &mut String) {
-        for Sent { kind, number, data } in self.on(event) {
-            self.last = number;
-            if self.after.is_none_or(|after| number > after) {
-                out.extend(["event: ", kind, "\ndata: ", &data, "\n\n"]);
-            }
+        for Sent { kind, data, .. } in self.on(event) {
+            out.extend(["event: ", kind, "\ndata: ", &data, "\n\n"]);
         }
     }
 
     fn cut(&mut self, out: &mut String) {
+        let after = self.last.map(|last| format!("&starting_after={last}")).unwrap_or_default();
         let told = format!(
-            "the stream was cut off and the response goes on; read it again with stream=true&starting_after={}",
-            self.last
+            "the stream was cut off and the response goes on; read it again with stream=true{after}"
         );
         let error = json!({ "type": "server_error", "code": "stream_cut_off", "message": told, "param": null });
         let fields =
             json!({ "error": error, "code": "stream_cut_off", "message": told, "param": null });
-        let Sent { kind, data, .. } = sent(self.last + 1, Told { kind: "error", fields });
+        // It has the number of what came last: whoever goes on after it has missed nothing.
+        let last = self.last.unwrap_or_default();
+        let Sent { kind, data, .. } = sent(last, Told::new("error", fields));
         out.extend(["event: ", kind, "\ndata: ", &data, "\n\n"]);
     }
 }
 
-fn sent(number: u64, Told { kind, mut fields }: Told) -> Sent {
+fn sent(number: u64, Told { kind, mut fields, .. }: Told) -> Sent {
     fields["type"] = kind.into();
     fields["sequence_number"] = number.into();
     Sent { kind, number, data: fields.to_string() }

@@ -5,6 +5,7 @@ use super::request::CreateResponse;
 use super::resource::{Ended, Resource, output_of};
 use super::stream::{Sent, Stream};
 use crate::openai::tests::*;
+use crate::openai::turns::Translate;
 use expect_test::{Expect, expect};
 use orlop_core::types::app_event::{Event, EventKind};
 use orlop_core::{Map, Message, Value};
@@ -63,32 +64,32 @@ fn a_turn_with_an_own_call_is_told_item_by_item() {
         expect![[r#"
             0 created in_progress
             1 in_progress in_progress
-            100 #0 output_item.added reasoning -
-            101 #0 reasoning_summary_part.added
-            102 #0 reasoning_summary_text.delta hm
-            200 #1 output_item.added message in_progress
-            201 #1 content_part.added
-            202 #1 output_text.delta Wa
-            300 #1 output_text.delta it.
-            400 #0 reasoning_summary_text.done hm
-            401 #0 reasoning_summary_part.done
-            402 #0 output_item.done reasoning -
-            403 #1 output_text.done Wait.
-            404 #1 content_part.done
-            405 #1 output_item.done message completed
-            406 #2 output_item.added mcp_call in_progress
-            407 #2 mcp_call.in_progress
-            408 #2 mcp_call_arguments.delta {"at":"sea"}
-            409 #2 mcp_call_arguments.done {"at":"sea"}
-            500 #2 mcp_call.completed
-            501 #2 output_item.done mcp_call completed
-            600 #3 output_item.added message in_progress
-            601 #3 content_part.added
-            602 #3 output_text.delta I see waves.
-            700 #3 output_text.done I see waves.
-            701 #3 content_part.done
-            702 #3 output_item.done message completed
-            703 completed completed"#]],
+            2 #0 output_item.added reasoning -
+            3 #0 reasoning_summary_part.added
+            5 #0 reasoning_summary_text.delta hm
+            6 #1 output_item.added message in_progress
+            7 #1 content_part.added
+            9 #1 output_text.delta Wa
+            12 #1 output_text.delta it.
+            13 #0 reasoning_summary_text.done hm
+            14 #0 reasoning_summary_part.done
+            15 #0 output_item.done reasoning -
+            16 #1 output_text.done Wait.
+            17 #1 content_part.done
+            18 #1 output_item.done message completed
+            19 #2 output_item.added mcp_call in_progress
+            20 #2 mcp_call.in_progress
+            21 #2 mcp_call_arguments.delta {"at":"sea"}
+            22 #2 mcp_call_arguments.done {"at":"sea"}
+            23 #2 mcp_call.completed
+            24 #2 output_item.done mcp_call completed
+            25 #3 output_item.added message in_progress
+            26 #3 content_part.added
+            38 #3 output_text.delta I see waves.
+            39 #3 output_text.done I see waves.
+            40 #3 content_part.done
+            41 #3 output_item.done message completed
+            42 completed completed"#]],
     );
 }
 
@@ -99,39 +100,39 @@ fn calls_for_the_client_come_last() {
         expect![[r#"
             0 created in_progress
             1 in_progress in_progress
-            100 #0 output_item.added reasoning -
-            101 #0 reasoning_summary_part.added
-            102 #0 reasoning_summary_text.delta hm
-            103 #0 reasoning_summary_text.done hm
-            104 #0 reasoning_summary_part.done
-            105 #0 output_item.done reasoning -
-            106 #1 output_item.added message in_progress
-            107 #1 content_part.added
-            108 #1 output_text.delta Wait.
-            109 #1 output_text.done Wait.
-            110 #1 content_part.done
-            111 #1 output_item.done message completed
-            112 #2 output_item.added mcp_call in_progress
-            113 #2 mcp_call.in_progress
-            114 #2 mcp_call_arguments.delta {"at":"sea"}
-            115 #2 mcp_call_arguments.done {"at":"sea"}
-            116 #2 mcp_call.completed
-            117 #2 output_item.done mcp_call completed
-            118 #3 output_item.added message in_progress
-            119 #3 content_part.added
-            120 #3 output_text.delta I see waves.
-            121 #3 output_text.done I see waves.
-            122 #3 content_part.done
-            123 #3 output_item.done message completed
-            124 #4 output_item.added function_call in_progress
-            125 #4 function_call_arguments.delta {"who":"Ada"}
-            126 #4 function_call_arguments.done {"who":"Ada"}
-            127 #4 output_item.done function_call completed
-            128 #5 output_item.added custom_tool_call in_progress
-            129 #5 custom_tool_call_input.delta *** Begin
-            130 #5 custom_tool_call_input.done *** Begin
-            131 #5 output_item.done custom_tool_call completed
-            132 completed completed"#]],
+            2 #0 output_item.added reasoning -
+            3 #0 reasoning_summary_part.added
+            5 #0 reasoning_summary_text.delta hm
+            6 #1 output_item.added message in_progress
+            7 #1 content_part.added
+            12 #1 output_text.delta Wait.
+            13 #0 reasoning_summary_text.done hm
+            14 #0 reasoning_summary_part.done
+            15 #0 output_item.done reasoning -
+            16 #1 output_text.done Wait.
+            17 #1 content_part.done
+            18 #1 output_item.done message completed
+            19 #2 output_item.added mcp_call in_progress
+            20 #2 mcp_call.in_progress
+            21 #2 mcp_call_arguments.delta {"at":"sea"}
+            22 #2 mcp_call_arguments.done {"at":"sea"}
+            23 #2 mcp_call.completed
+            24 #2 output_item.done mcp_call completed
+            25 #3 output_item.added message in_progress
+            26 #3 content_part.added
+            38 #3 output_text.delta I see waves.
+            39 #3 output_text.done I see waves.
+            40 #3 content_part.done
+            41 #3 output_item.done message completed
+            42 #4 output_item.added function_call in_progress
+            43 #4 function_call_arguments.delta {"who":"Ada"}
+            44 #4 function_call_arguments.done {"who":"Ada"}
+            45 #4 output_item.done function_call completed
+            46 #5 output_item.added custom_tool_call in_progress
+            47 #5 custom_tool_call_input.delta *** Begin
+            48 #5 custom_tool_call_input.done *** Begin
+            49 #5 output_item.done custom_tool_call completed
+            50 completed completed"#]],
     );
 }
 
@@ -167,22 +168,123 @@ fn what_was_streamed_is_what_is_stored() {
     }
 }
 
+/// The events, with the pieces of each text joined and no numbers but that of the last.
+fn joined<'a>(sent: impl IntoIterator<Item = &'a Sent>) -> Vec<Value> {
+    let mut whole: Vec<Value> = Vec::new();
+    for sent in sent {
+        let event: Value = serde_json::from_str(&sent.data).unwrap();
+        match whole.last_mut() {
+            Some(last)
+                if sent.kind.ends_with(".delta")
+                    && last["type"] == event["type"]
+                    && last["output_index"] == event["output_index"] =>
+            {
+                let text = format!(
+                    "{}{}",
+                    last["delta"].as_str().unwrap(),
+                    event["delta"].as_str().unwrap()
+                );
+                *last = event;
+                last["delta"] = text.into();
+            }
+            _ => whole.push(event),
+        }
+    }
+    whole
+}
+
 #[test]
-fn events_that_are_read_again_have_the_same_numbers_and_places() {
+fn whoever_goes_on_after_any_event_hears_the_rest_once() {
+    let live = events(&whole_turn(caller_calls()));
+    let EventKind::Final { messages, .. } = &live[7].kind else { panic!() };
+    let first = all(&mut Stream::new("r", resource(), false), &live);
+    let left = |gone: &[u64]| -> Vec<Event> {
+        live.iter().filter(|event| !gone.contains(&event.seq)).cloned().collect()
+    };
+    let otherwise = |text: &str| {
+        let mut otherwise = left(&[11, 12, 13, 16]);
+        let mut fragments =
+            events(&text.chars().map(|it| self::text(&it.to_string())).collect::<Vec<_>>());
+        otherwise.splice(3..3, fragments.drain(..));
+        otherwise
+    };
+    for (what, events, known) in [
+        ("everything is there", left(&[]), 0),
+        ("the second answer is being written", left(&[11, 12, 13]), 2),
+        ("it is over", left(&[11, 12, 13, 16]), 3),
+        ("the second answer is asked for again", otherwise("I see waves."), 2),
+    ] {
+        for seen in 0..=first.len() {
+            let (seen, known) = (&first[..seen], messages[..known].to_vec());
+            let after = seen.last().map(|sent| sent.number);
+            let mut again = Stream::new("r", resource(), false).knowing(known).after(after);
+            let rest = all(&mut again, &events);
+            assert_eq!(joined(seen.iter().chain(&rest)), joined(&first), "{what} {after:?}");
+        }
+    }
+}
+
+#[test]
+fn what_is_heard_and_known_is_told_once() {
+    let call = |id: &str| json!({ "id": id, "name": "look", "arguments": {} });
+    let called =
+        |id: &str| json!({ "type": "tool_call", "call_id": id, "name": "look", "call": call(id) });
+    let live = events(&[started(), text("Wait."), called("c1"), called("c2")]);
+    let known = vec![
+        Message::assistant("Wait.").with_metadata_entry("tool_calls", json!([call("c1")])),
+        Message::tool("waves").with_metadata_entry("tool_call_id", "c1"),
+        Message::assistant("").with_metadata_entry("tool_calls", json!([call("c2")])),
+    ];
+    let sent = all(&mut Stream::new("r", resource(), false).knowing(known), &live);
+    let told: Vec<&Sent> = sent.iter().filter(|it| it.kind.ends_with("text.delta")).collect();
+    assert_eq!(told.len(), 1);
+}
+
+#[test]
+fn whoever_heard_more_than_there_is_hears_the_end() {
+    let live = events(&whole_turn(json!([])));
+    let rest = all(&mut Stream::new("r", resource(), false).after(Some(5_000)), &live);
+    let rest: Vec<(&str, u64)> = rest.iter().map(|sent| (sent.kind, sent.number)).collect();
+    assert_eq!(rest, [("response.completed", 5_001)]);
+}
+
+#[test]
+fn a_stream_that_is_cut_off_says_where_it_goes_on() {
     let live = events(&whole_turn(json!([])));
     let mut stream = Stream::new("r", resource(), false);
-    let first = all(&mut stream, &live);
-    let EventKind::Final { messages, .. } = &live[7].kind else { panic!() };
-    // What is left when the first answer is whole, and the second is being written.
-    let left: Vec<Event> =
-        live.iter().filter(|event| !(11..=13).contains(&event.seq)).cloned().collect();
-    let mut again = Stream::new("r", resource(), false).knowing(messages[..2].to_vec());
-    let second = all(&mut again, &left);
-    assert_eq!(output(&first), output(&second));
-    let since = |sent: &[Sent]| {
-        sent.iter().filter(|it| it.number >= 500).map(|it| it.data.clone()).collect::<Vec<_>>()
-    };
-    assert_eq!(since(&first), since(&second));
+    let mut out = String::new();
+    stream.cut(&mut out);
+    assert!(out.contains("with stream=true\""), "{out}");
+    live[..4].iter().for_each(|event| stream.event(event, &mut out));
+    let mut end = String::new();
+    stream.cut(&mut end);
+    let data = end.strip_prefix("event: error\ndata: ").unwrap();
+    let told: Value = serde_json::from_str(data).unwrap();
+    let number = told["sequence_number"].as_u64().unwrap();
+    assert_eq!(told["code"], "stream_cut_off");
+    assert!(told["message"].as_str().unwrap().ends_with(&format!("starting_after={number}")));
+    let mut again = Stream::new("r", resource(), false).after(Some(number));
+    let rest = all(&mut again, &live);
+    assert_eq!(rest[0].kind, "response.reasoning_summary_text.done");
+}
+
+#[test]
+fn what_was_cut_off_is_told_again_as_far_as_the_session_has_it() {
+    let cancelled = json!({ "type": "request_cancelled", "reason": "enough" });
+    let live = events(&[started(), text("one "), text("two"), cancelled]);
+    let first = all(&mut Stream::new("r", resource(), false), &live);
+    let known = vec![Message::assistant("one two").with_metadata_entry("interrupted", true)];
+    let left = [live[0].clone(), live[3].clone()];
+    let again = all(&mut Stream::new("r", resource(), false).knowing(known), &left);
+    assert_eq!(joined(&again), joined(&first));
+    assert_eq!(output(&again)[0]["status"], "incomplete");
+}
+
+#[test]
+fn a_response_is_completed_when_its_request_was() {
+    let sent = all(&mut Stream::new("r", resource(), false), &events(&whole_turn(json!([]))));
+    let last: Value = serde_json::from_str(&sent.last().unwrap().data).unwrap();
+    assert_eq!(last["response"]["completed_at"], 1_767_225_600);
 }
 
 #[test]

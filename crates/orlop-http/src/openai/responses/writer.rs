@@ -12,6 +12,32 @@ use serde_json::json;
 pub(super) struct Told {
     pub(super) kind: &'static str,
     pub(super) fields: Value,
+    /// How many characters it adds to a text that may also be told in other pieces.
+    pub(super) characters: Option<usize>,
+}
+
+impl Told {
+    pub(super) fn new(kind: &'static str, fields: Value) -> Self {
+        Self { kind, fields, characters: None }
+    }
+
+    /// How many numbers it takes: one for each character of a text, so that the numbers do not
+    /// depend on its pieces.
+    pub(super) fn numbers(&self) -> u64 {
+        self.characters.map_or(1, |count| count as u64)
+    }
+
+    /// The rest of it, without the first so many characters of its text.
+    pub(super) fn without(mut self, characters: u64) -> Self {
+        let characters = usize::try_from(characters).unwrap_or(usize::MAX);
+        if let (Some(count), Some(delta)) = (self.characters, self.fields.get_mut("delta")) {
+            let text = delta.as_str().unwrap_or_default();
+            let rest: String = text.chars().skip(characters).collect();
+            *delta = rest.into();
+            self.characters = Some(count.saturating_sub(characters));
+        }
+        self
+    }
 }
 
 /// The output so far. Reasoning and text of an answer may both be open; what is closed does not
@@ -34,6 +60,11 @@ impl Writer {
             message: None,
             told: Vec::new(),
         }
+    }
+
+    /// The request whose response this is.
+    pub(super) fn request(&self) -> &str {
+        &self.request
     }
 
     /// What happened since this was asked last.
@@ -63,7 +94,7 @@ impl Writer {
     }
 
     fn tell(&mut self, kind: &'static str, fields: Value) {
-        self.told.push(Told { kind, fields });
+        self.told.push(Told::new(kind, fields));
     }
 
     /// Tells something of one item.
@@ -71,6 +102,15 @@ impl Writer {
         fields["item_id"] = self.id(place).into();
         fields["output_index"] = place.into();
         self.tell(kind, fields);
+    }
+
+    /// Tells more of the text of an item.
+    fn tell_text(&mut self, kind: &'static str, place: usize, delta: &str, fields: Value) {
+        self.tell_of(kind, place, fields);
+        if let Some(told) = self.told.last_mut() {
+            told.fields["delta"] = delta.into();
+            told.characters = Some(delta.chars().count());
+        }
     }
 
     fn add(&mut self, item: Item) -> usize {
@@ -109,8 +149,8 @@ impl Writer {
         if let Some(Item::Reasoning { text }) = self.items.get_mut(place) {
             text.push_str(delta);
         }
-        let fields = json!({ "summary_index": 0, "delta": delta });
-        self.tell_of("response.reasoning_summary_text.delta", place, fields);
+        let fields = json!({ "summary_index": 0 });
+        self.tell_text("response.reasoning_summary_text.delta", place, delta, fields);
     }
 
     /// More text of the answer under way.
@@ -132,8 +172,8 @@ impl Writer {
         if let Some(Item::Message { text }) = self.items.get_mut(place) {
             text.push_str(delta);
         }
-        let fields = json!({ "content_index": 0, "delta": delta, "logprobs": [] });
-        self.tell_of("response.output_text.delta", place, fields);
+        let fields = json!({ "content_index": 0, "logprobs": [] });
+        self.tell_text("response.output_text.delta", place, delta, fields);
     }
 
     /// The answer under way is whole.
@@ -234,13 +274,17 @@ impl Writer {
             true => whole.iter().skip(told).collect(),
             false => whole.iter().filter(is_call).collect(),
         };
-        for item in rest {
-            self.write(item);
-        }
+        self.write(rest);
     }
 
-    /// Tells a whole item.
-    pub(super) fn write(&mut self, item: &Item) {
+    /// Tells whole items, in the order in which they are told piece by piece: reasoning stays open
+    /// beside the text that follows it.
+    pub(super) fn write<'a>(&mut self, items: impl IntoIterator<Item = &'a Item>) {
+        items.into_iter().for_each(|item| self.write_one(item));
+        self.close();
+    }
+
+    fn write_one(&mut self, item: &Item) {
         match item {
             Item::Reasoning { text } => {
                 self.close();
@@ -258,7 +302,6 @@ impl Writer {
             }
             Item::Caller(call) => self.caller_call(call),
         }
-        self.close();
     }
 
     /// Takes the final text of an open item, which may be longer than what was told of it, or
