@@ -11,13 +11,14 @@ fn main() -> std::io::Result<()> {
     for (name, folder, ends) in [
         ("PYTHON", "python", &["py", "typed"][..]),
         ("NODE", "typescript", &["mjs", "js", "ts", "json"][..]),
+        ("RUST", "rust", &["rs", "md"][..]),
     ] {
         let root = sdk.join(folder);
         println!("cargo::rerun-if-changed={}", root.display());
         let mut files = Vec::new();
         collect(&root, &mut files);
         files.sort();
-        let _ = writeln!(code, "const {name}: &[(&str, &str)] = &[");
+        let _ = writeln!(code, "pub(crate) const {name}: &[(&str, &str)] = &[");
         for file in files {
             let end = file.extension().and_then(|end| end.to_str()).unwrap_or_default();
             let Ok(inside) = file.strip_prefix(&root) else { continue };

@@ -1,8 +1,10 @@
 // Hooks of Node's module loader: `orlop` is this SDK wherever the plugin lies, TypeScript is read on every Node, and a `.js`
 // file with `export` in it is a module without a package.json.
 
-import { readFile } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import * as module from "node:module";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const OURS = {
@@ -32,9 +34,27 @@ async function typescript(url) {
 
 async function withoutTypes(source, url) {
   if (module.stripTypeScriptTypes) return module.stripTypeScriptTypes(source, { mode: "transform", sourceUrl: url });
-  const ts = compilerFor(url);
-  const options = { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022, inlineSourceMap: true, inlineSources: true };
-  return ts.transpileModule(source, { fileName: fileURLToPath(url), compilerOptions: options }).outputText;
+  return remembered(source, url, () => {
+    const ts = compilerFor(url);
+    const options = { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022, inlineSourceMap: true, inlineSources: true };
+    return ts.transpileModule(source, { fileName: fileURLToPath(url), compilerOptions: options }).outputText;
+  });
+}
+
+/** What was made of a file before, in the data folder of the plugin: loading the compiler takes longer than everything else of a start. */
+async function remembered(source, url, make) {
+  const folder = process.env.PLUGIN_DATA && join(process.env.PLUGIN_DATA, "tmp", "typescript");
+  if (!folder) return make();
+  const file = join(folder, `${createHash("sha256").update(`${url}\n${source}`).digest("hex")}.mjs`);
+  try {
+    return await readFile(file, "utf8");
+  } catch {
+    const made = make();
+    const beside = `${file}.${process.pid}`;
+    // Whoever cannot keep it makes it anew.
+    await mkdir(folder, { recursive: true }).then(() => writeFile(beside, made)).then(() => rename(beside, file)).catch(() => {});
+    return made;
+  }
 }
 
 /** The compiler that lies beside the plugin, or beside this SDK. */

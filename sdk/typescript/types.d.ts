@@ -420,6 +420,8 @@ export interface Rewrite {
   metadata?: Json;
   /** Settings of this request; those that came with it count more. */
   overrides?: Json;
+  /** Further parts of the message, as a surface sends them: text, pictures. They are stored with it. */
+  parts?: Json[];
 }
 
 /** Who speaks. */

@@ -103,6 +103,7 @@ impl Observer for Tracer {
             Some(open) => (open.at, open.action),
             None => (Instant::now(), None),
         };
+        let timed_out = matches!(&event, HookEvent::Failed(error) if error.is_timeout());
         let (outcome, changed) = match event {
             HookEvent::Failed(error) => ("error", json!(error.to_string())),
             HookEvent::Answered(value) => ("ok", summary(value)),
@@ -120,6 +121,9 @@ impl Observer for Tracer {
             "change": changed,
         });
         if let Value::Object(mut entry) = entry {
+            if timed_out {
+                entry.insert("timed_out".to_owned(), true.into());
+            }
             if let Some(action) = action {
                 entry.insert("action".to_owned(), action.id.into());
                 if let Some(lifecycle) = action.lifecycle {

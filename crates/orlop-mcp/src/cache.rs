@@ -116,6 +116,7 @@ mod tests {
                 cwd: None,
             },
             timeout_ms: None,
+            first_wait_ms: None,
         }
     }
 

@@ -7,33 +7,27 @@ use crate::server::Server;
 use crate::{McpServers, words};
 use orlop_app::Application;
 use orlop_core::hooks::{
-    CompletionsInput, ContextInput, Handled, Hook, HookSet, HostInput, InterceptInput,
-    Interception, RequestInfo, Rewrite,
+    CompletionsInput, ConfigInput, Handled, Hook, HookSet, HostInput, InterceptInput, Interception,
+    RequestInfo, Rewrite,
 };
 use orlop_core::{Answer, Config, Context, Feature, HostPlugin, Manifest, Plugin, Result, Value};
 use serde_json::json;
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 pub(crate) const NAME: &str = "mcp";
 /// How many completions are offered.
 const MAX_OFFERED: usize = 50;
 
-/// How many requests are remembered with what they mention.
-const MAX_REMEMBERED: usize = 16;
-
 /// Completes prompts and resources, and runs those that were sent.
 pub(crate) struct Input {
     servers: McpServers,
-    /// What the resources of a request said. A turn asks the model several times; they are read once.
-    read: Mutex<VecDeque<(String, Vec<String>)>>,
 }
 
 impl Plugin for Input {
     fn manifest(&self) -> Manifest {
         Manifest::new(NAME, env!("CARGO_PKG_VERSION"))
             .without_models()
-            .only(HookSet::of(&[Hook::GetCompletions]))
+            .only(HookSet::of(&[Hook::GetCompletions, Hook::GetTemplate]))
     }
 }
 
@@ -59,6 +53,13 @@ impl Feature for Input {
         };
         Answer::ok(offers)
     }
+
+    /// The prompts, each as a line to go on from.
+    fn get_template<'a>(&'a self, input: &'a ConfigInput, _: &'a Context) -> Answer<'a, String> {
+        let servers = self.of_agent(&input.config);
+        let lines = servers.iter().flat_map(|server| prompts::template(server));
+        Answer::ok(lines.collect::<Vec<_>>().join("\n"))
+    }
 }
 
 impl HostPlugin for Input {
@@ -67,7 +68,7 @@ impl HostPlugin for Input {
         Manifest::host(NAME, env!("CARGO_PKG_VERSION"))
             .priority(10)
             .critical()
-            .only(HookSet::of(&[Hook::InterceptChatRequest, Hook::ContextProviders, Hook::Stop]))
+            .only(HookSet::of(&[Hook::InterceptChatRequest, Hook::Stop]))
     }
 
     fn intercept_chat_request<'a>(
@@ -75,42 +76,23 @@ impl HostPlugin for Input {
         input: &'a InterceptInput,
         cx: &'a Context,
     ) -> Answer<'a, Option<Interception>> {
-        if !input.text.starts_with('/') {
+        if !input.text.starts_with('/') && !input.text.contains('@') {
             return Answer::ok(None);
         }
         Answer::later(async move {
             let servers = self.of_request(&input.request, cx)?;
-            let Some(typed) = Typed::read(&input.text, &servers) else { return Ok(None) };
+            let Some(typed) = Typed::read(&input.text, &servers) else {
+                return Ok(with_resources(&input.text, &servers).await);
+            };
             Ok(Some(match typed.message().await {
-                Ok(text) => {
-                    let mut rewrite = Rewrite::text(text);
+                Ok((text, parts)) => {
+                    let mut rewrite = Rewrite { text, parts, ..Rewrite::default() };
                     rewrite.metadata.insert("command".to_owned(), input.text.clone().into());
                     rewrite.into()
                 }
                 // What was meant for a server must not reach a model as it is.
                 Err(error) => Handled::text(error.message()).status(400).into(),
             }))
-        })
-    }
-
-    fn context_providers<'a>(
-        &'a self,
-        input: &'a ContextInput,
-        cx: &'a Context,
-    ) -> Answer<'a, Vec<String>> {
-        if !input.text.contains('@') {
-            return Answer::default();
-        }
-        Answer::later(async move {
-            let request = &input.request.request_id;
-            if let Some(read) = self.remembered(request) {
-                return Ok(read);
-            }
-            let servers = self.of_request(&input.request, cx)?;
-            let mentions = Mention::all(&input.text, &servers);
-            let read = futures::future::join_all(mentions.iter().map(Mention::content)).await;
-            self.remember(request, &read);
-            Ok(read)
         })
     }
 
@@ -129,20 +111,7 @@ impl Input {
     }
 
     pub(crate) fn new(servers: McpServers) -> Self {
-        Self { servers, read: Mutex::default() }
-    }
-
-    fn remembered(&self, request: &str) -> Option<Vec<String>> {
-        let read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        read.iter().find(|(held, _)| held == request).map(|(_, read)| read.clone())
-    }
-
-    fn remember(&self, request: &str, read: &[String]) {
-        let mut remembered = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        remembered.push_back((request.to_owned(), read.to_vec()));
-        if remembered.len() > MAX_REMEMBERED {
-            remembered.pop_front();
-        }
+        Self { servers }
     }
 
     /// The servers that an agent may use.
@@ -163,6 +132,18 @@ impl Input {
         let config = Application::of(cx)?.config().build_agent_config(&request.agent_id)?;
         Ok(self.of_agent(&config))
     }
+}
+
+/// The message with what it mentions. It is read once, now, and stays with the message.
+async fn with_resources(text: &str, servers: &[Arc<Server>]) -> Option<Interception> {
+    let mentions = Mention::all(text, servers);
+    let named: Vec<Value> =
+        mentions.iter().map(|it| format!("{}:{}", it.server.name(), it.uri).into()).collect();
+    let parts = futures::future::join_all(mentions.iter().map(Mention::parts)).await;
+    let mut rewrite =
+        Rewrite { text: text.to_owned(), parts: parts.concat(), ..Rewrite::default() };
+    rewrite.metadata.insert("resources".to_owned(), named.into());
+    (!mentions.is_empty()).then(|| rewrite.into())
 }
 
 fn of_prompts(servers: &[Arc<Server>], word: &str) -> Vec<Value> {

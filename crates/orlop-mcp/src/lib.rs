@@ -13,6 +13,7 @@ mod handler;
 mod http;
 mod input;
 mod login;
+mod media;
 mod names;
 mod prompts;
 mod report;

@@ -4,12 +4,14 @@
 use crate::http::is_loopback;
 use crate::words;
 use async_trait::async_trait;
+use futures::stream::{FuturesUnordered, StreamExt};
 use orlop_app::{Credential, Credentials};
 use orlop_core::{Error, Map, Result};
 use rmcp::transport::auth::{
     AuthClient, AuthError, AuthorizationManager, AuthorizationRequest, AuthorizationSession,
     CredentialStore, StoredCredentials,
 };
+use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -17,6 +19,8 @@ use tokio::net::{TcpListener, TcpStream};
 const KEPT: &str = "mcp";
 /// The longest request that a browser makes here.
 const MAX_REQUEST: u64 = 64 * 1024;
+/// How long a connection may be open before its request has come.
+const MAX_QUIET: Duration = Duration::from_secs(60);
 
 /// The name of the login to a server.
 pub(crate) fn name_of(server: &str) -> String {
@@ -124,26 +128,40 @@ pub(crate) async fn log_in(
     done.map(drop).map_err(told)
 }
 
-/// The address that the browser was sent to.
+/// The address that the browser was sent to. Browsers open connections ahead of time and say
+/// nothing on them, so that all of them are listened to at once.
 async fn comes_back(listener: &TcpListener, here: &str) -> std::io::Result<(String, TcpStream)> {
+    let mut asked = FuturesUnordered::new();
     loop {
-        let (mut stream, _) = listener.accept().await?;
-        let mut line = String::new();
-        let mut reader = BufReader::new((&mut stream).take(MAX_REQUEST));
-        if reader.read_line(&mut line).await.is_err() {
-            continue;
-        }
-        // The rest of the request has to be read before it is answered.
-        let mut header = String::new();
-        while reader.read_line(&mut header).await.is_ok_and(|read| read > 2) {
-            header.clear();
-        }
-        let target = line.strip_prefix("GET ").and_then(|rest| rest.split(' ').next());
-        match target.and_then(|target| target.strip_prefix("/callback")) {
-            Some(query) if query.starts_with('?') => return Ok((format!("{here}{query}"), stream)),
-            _ => {
-                let _ = answer(&mut stream, "404 Not Found", "There is nothing here.").await;
+        tokio::select! {
+            accepted = listener.accept() => {
+                asked.push(tokio::time::timeout(MAX_QUIET, callback(accepted?.0)));
             }
+            Some(came) = asked.next() => {
+                if let Ok(Some((query, stream))) = came {
+                    return Ok((format!("{here}{query}"), stream));
+                }
+            }
+        }
+    }
+}
+
+/// What stands behind the address in the request on a connection; anything else is answered here.
+async fn callback(mut stream: TcpStream) -> Option<(String, TcpStream)> {
+    let mut line = String::new();
+    let mut reader = BufReader::new((&mut stream).take(MAX_REQUEST));
+    reader.read_line(&mut line).await.ok()?;
+    // The rest of the request has to be read before it is answered.
+    let mut header = String::new();
+    while reader.read_line(&mut header).await.is_ok_and(|read| read > 2) {
+        header.clear();
+    }
+    let target = line.strip_prefix("GET ").and_then(|rest| rest.split(' ').next());
+    match target.and_then(|target| target.strip_prefix("/callback")) {
+        Some(query) if query.starts_with('?') => Some((query.to_owned(), stream)),
+        _ => {
+            let _ = answer(&mut stream, "404 Not Found", "There is nothing here.").await;
+            None
         }
     }
 }

@@ -1,12 +1,12 @@
 //! Prompts of servers as commands: `/server:prompt` with what it asks for behind it.
 
-use crate::report;
 use crate::server::Server;
 use crate::words;
+use crate::{media, report};
 use orlop_core::{Error, Map, Result, Value};
 use rmcp::model::{
-    ClientRequest, ContentBlock, GetPromptRequest, GetPromptRequestParams, Prompt, Role,
-    ServerResult,
+    ClientRequest, ContentBlock, GetPromptRequest, GetPromptRequestParams, Prompt,
+    ResourceContents, Role, ServerResult,
 };
 use std::sync::Arc;
 
@@ -34,8 +34,8 @@ impl<'a> Typed<'a> {
         })
     }
 
-    /// The message that the server makes of it.
-    pub(crate) async fn message(&self) -> Result<String> {
+    /// The message that the server makes of it: its text, and its pictures beside it.
+    pub(crate) async fn message(&self) -> Result<(String, Vec<Map>)> {
         let arguments = arguments(self.server.name(), &self.prompt, self.rest)?;
         let mut params = GetPromptRequestParams::new(&self.prompt.name);
         if !arguments.is_empty() {
@@ -53,8 +53,9 @@ impl<'a> Typed<'a> {
             return Err(failed(Error::provider("its answer makes no sense")));
         };
         let one_voice = result.messages.iter().all(|message| message.role == Role::User);
+        let mut parts = Vec::new();
         let texts = result.messages.into_iter().map(|message| {
-            let text = text_of(message.content);
+            let text = text_of(message.content, &mut parts);
             match message.role {
                 _ if one_voice => text,
                 Role::Assistant => format!("Assistant: {text}"),
@@ -65,22 +66,37 @@ impl<'a> Typed<'a> {
         match text.trim().is_empty() {
             true => Err(failed(Error::provider("it is empty"))),
             // What a server says must not be taken for a command.
-            false if text.starts_with('/') => Ok(format!(" {text}")),
-            false => Ok(text),
+            false if text.starts_with('/') => Ok((format!(" {text}"), parts)),
+            false => Ok((text, parts)),
         }
     }
 }
 
-fn text_of(content: ContentBlock) -> String {
+/// The text of a content. Pictures go beside it, and leave a word where they stood.
+fn text_of(content: ContentBlock, parts: &mut Vec<Map>) -> String {
     match content {
         ContentBlock::Text(text) => text.text,
-        ContentBlock::Resource(embedded) => {
-            report::resource_text(vec![embedded.resource], MAX_TEXT)
-        }
+        ContentBlock::Resource(embedded) => match embedded.resource {
+            ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => {
+                media::beside(&uri, &mime_type.unwrap_or_default(), blob, parts)
+            }
+            other => report::resource_text(vec![other], MAX_TEXT),
+        },
         ContentBlock::ResourceLink(link) => format!("[resource {}]", link.uri),
-        ContentBlock::Image(image) => format!("[{}; not shown]", image.mime_type),
+        ContentBlock::Image(image) => media::beside("picture", &image.mime_type, image.data, parts),
         _ => "[not shown]".to_owned(),
     }
+}
+
+/// All prompts of a server as people begin to write them, one a line.
+pub(crate) fn template(server: &Server) -> Vec<String> {
+    let known = server.known();
+    let prompts = known.iter().flat_map(|known| known.prompts.iter());
+    let line = |prompt: &Prompt| {
+        let written = format!("/{}:{} {}", server.name(), prompt.name, usage(prompt));
+        words::line(written.trim_end(), 500)
+    };
+    prompts.map(line).collect()
 }
 
 /// What may follow a command.

@@ -1,9 +1,11 @@
 //! Resources of servers that a message mentions: `@server:address`.
 
-use crate::report;
 use crate::server::Server;
-use orlop_core::{Error, Result};
-use rmcp::model::{ClientRequest, ReadResourceRequest, ReadResourceRequestParams, ServerResult};
+use crate::{media, report, words};
+use orlop_core::{Error, Map, Result};
+use rmcp::model::{
+    ClientRequest, ReadResourceRequest, ReadResourceRequestParams, ResourceContents, ServerResult,
+};
 use std::sync::Arc;
 
 /// How many mentions of a message are followed, and how much each may add, in bytes.
@@ -41,27 +43,35 @@ impl Mention {
         found
     }
 
-    /// What is behind it, for the model; or why it could not be read.
-    pub(crate) async fn content(&self) -> String {
+    /// What is behind it as parts of the message: its text, and pictures; or why it could not be read.
+    pub(crate) async fn parts(&self) -> Vec<Map> {
         let (server, uri) = (self.server.name(), &self.uri);
-        match self.read().await {
-            Ok(text) => {
-                format!("<resource server=\"{server}\" uri=\"{uri}\">\n{text}\n</resource>")
-            }
+        let contents = match self.read().await {
+            Ok(contents) => contents,
             Err(error) => {
-                format!("[the resource @{server}:{uri} could not be read: {}]", error.message())
+                let why = error.message();
+                let told = format!("[the resource @{server}:{uri} could not be read: {why}]");
+                return vec![media::text(told)];
             }
-        }
+        };
+        let mut pictures = Vec::new();
+        let texts = contents.into_iter().map(|content| match content {
+            ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => {
+                media::beside(&uri, &mime_type.unwrap_or_default(), blob, &mut pictures)
+            }
+            other => report::resource_text(vec![other], MAX_TEXT),
+        });
+        let text = words::text(&texts.collect::<Vec<_>>().join("\n"), MAX_TEXT);
+        let text = format!("<resource server=\"{server}\" uri=\"{uri}\">\n{text}\n</resource>");
+        std::iter::once(media::text(text)).chain(pictures).collect()
     }
 
-    async fn read(&self) -> Result<String> {
+    async fn read(&self) -> Result<Vec<ResourceContents>> {
         let params = ReadResourceRequestParams::new(&self.uri);
         let request = ClientRequest::ReadResourceRequest(ReadResourceRequest::new(params));
         let connection = self.server.connect().await?;
         match connection.ask(request, self.server.patience()).await? {
-            ServerResult::ReadResourceResult(result) => {
-                Ok(report::resource_text(result.contents, MAX_TEXT))
-            }
+            ServerResult::ReadResourceResult(result) => Ok(result.contents),
             _ => Err(Error::provider("the server's answer makes no sense")),
         }
     }

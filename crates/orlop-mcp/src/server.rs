@@ -17,7 +17,8 @@ use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 /// How long things may take.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// How long the first turn waits for a server that is not known yet.
+    /// How long the first turn waits for a server that is not known yet, where the configuration
+    /// sets nothing.
     pub first_wait: Duration,
     /// For a server to start and to say what it offers.
     pub start: Duration,
@@ -36,7 +37,7 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            first_wait: Duration::from_secs(5),
+            first_wait: Duration::from_millis(300),
             start: Duration::from_secs(60),
             answer: Duration::from_secs(120),
             backoff: Duration::from_secs(1),
@@ -134,6 +135,12 @@ impl Server {
         set.map_or(self.limits.answer, Duration::from_millis)
     }
 
+    /// How long the first turn waits for it while nothing is known of it.
+    fn first_wait(&self) -> Duration {
+        let set = self.settings.as_ref().ok().and_then(|it| it.first_wait_ms);
+        set.map_or(self.limits.first_wait, Duration::from_millis)
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -187,13 +194,13 @@ impl Server {
         }
         let begun = self.state().since.unwrap_or_else(Instant::now);
         let connecting = self.connect();
-        match timeout_at(begun + self.limits.first_wait, connecting).await {
+        match timeout_at(begun + self.first_wait(), connecting).await {
             Ok(Ok(_)) => {}
             Ok(Err(error)) => self.tell(error.message()),
             Err(_) => self.tell(&format!(
-                "MCP server \"{}\" has not answered within {} s; its tools are missing until it does",
+                "MCP server \"{0}\" is new and has not answered within {1} s; its tools are missing until it does. `orlop mcp test {0}` starts it and keeps what it offers; mcp_servers.{0}.first_wait_ms waits longer",
                 self.name,
-                self.limits.first_wait.as_secs_f32()
+                self.first_wait().as_secs_f32()
             )),
         }
         self.known()

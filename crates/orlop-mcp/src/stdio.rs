@@ -8,8 +8,7 @@ use orlop_core::Result;
 use std::collections::VecDeque;
 use std::path::Path;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader, ReadBuf};
@@ -23,6 +22,8 @@ const INHERITED: [&str; 11] = [
 ];
 /// How many bytes that are no messages a server may print between two messages.
 const MAX_NOISE: usize = 1 << 20;
+/// The longest message, in bytes. Reading one takes a multiple of it in memory.
+const MAX_LINE: usize = 32 << 20;
 /// How much of what it prints of errors is kept.
 const MAX_LAST_WORDS: usize = 400;
 /// How long is waited for how it ended, then for what it said last.
@@ -35,7 +36,7 @@ pub(crate) struct Process {
     group: tokio::sync::Mutex<ProcessGroup>,
     last_words: Arc<LastWords>,
     listening: tokio::sync::Mutex<JoinHandle<()>>,
-    noisy: Arc<AtomicBool>,
+    flood: Arc<OnceLock<Flood>>,
 }
 
 /// How to start a server.
@@ -61,16 +62,21 @@ impl Process {
         let (group, pipes) = ProcessGroup::spawn_talking(command, &environment(start))?;
         let last_words = Arc::new(LastWords::default());
         let listening = tokio::spawn(last_words.clone().read(pipes.errors)).into();
-        let noisy = Arc::new(AtomicBool::new(false));
-        let output = Output { inner: pipes.output, noise: Noise::default(), noisy: noisy.clone() };
+        let flood = Arc::new(OnceLock::new());
+        let output =
+            Output { inner: pipes.output, printed: Printed::default(), flood: flood.clone() };
         let group = tokio::sync::Mutex::new(group);
-        Ok((Self { group, last_words, listening, noisy }, output, pipes.input))
+        Ok((Self { group, last_words, listening, flood }, output, pipes.input))
     }
 
     /// What is known of its end, once the connection is lost.
     pub(crate) async fn ending(&self) -> String {
-        if self.noisy.load(Ordering::Relaxed) {
-            return "it prints what is no message of the protocol".to_owned();
+        match self.flood.get() {
+            Some(Flood::Noise) => return "it prints what is no message of the protocol".to_owned(),
+            Some(Flood::Message) => {
+                return format!("it sends a message of more than {} MiB", MAX_LINE >> 20);
+            }
+            None => {}
         }
         let mut group = self.group.lock().await;
         let ended = tokio::time::timeout(LAST_MOMENT, group.wait()).await;
@@ -144,11 +150,20 @@ impl LastWords {
     }
 }
 
-/// What a server prints. It ends if there is too much between two messages.
+/// What a server prints. It ends if there is too much of it in one message or between two.
 pub(crate) struct Output {
     inner: ChildStdout,
-    noise: Noise,
-    noisy: Arc<AtomicBool>,
+    printed: Printed,
+    flood: Arc<OnceLock<Flood>>,
+}
+
+/// What there is too much of.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Flood {
+    /// Bytes that are no message.
+    Noise,
+    /// Bytes of one message, which are all held until it ends.
+    Message,
 }
 
 impl AsyncRead for Output {
@@ -160,25 +175,28 @@ impl AsyncRead for Output {
         let before = buffer.filled().len();
         let read = Pin::new(&mut self.inner).poll_read(cx, buffer);
         if let (Poll::Ready(Ok(())), Some(new)) = (&read, buffer.filled().get(before..))
-            && self.noise.is_too_much(new)
+            && let Some(flood) = self.printed.add(new)
         {
-            self.noisy.store(true, Ordering::Relaxed);
+            let _ = self.flood.set(flood);
             buffer.set_filled(before);
         }
         read
     }
 }
 
-/// Counts what is printed on lines that do not begin as messages do.
+/// Counts what is printed: on lines that do not begin as messages do, and in the message of the
+/// moment.
 #[derive(Default)]
-struct Noise {
-    bytes: usize,
+struct Printed {
+    noise: usize,
+    message: usize,
     in_line: bool,
     in_message: bool,
 }
 
-impl Noise {
-    fn is_too_much(&mut self, printed: &[u8]) -> bool {
+impl Printed {
+    /// Takes what is new; tells if it is too much by now.
+    fn add(&mut self, printed: &[u8]) -> Option<Flood> {
         for byte in printed {
             match byte {
                 b'\n' => self.in_line = false,
@@ -189,9 +207,15 @@ impl Noise {
                     self.in_message = matches!(first, b'{' | b'[');
                 }
             }
-            self.bytes = if self.in_line && self.in_message { 0 } else { self.bytes + 1 };
+            match self.in_line && self.in_message {
+                true => (self.noise, self.message) = (0, self.message + 1),
+                false => (self.noise, self.message) = (self.noise + 1, 0),
+            }
+            if self.message > MAX_LINE {
+                return Some(Flood::Message);
+            }
         }
-        self.bytes > MAX_NOISE
+        (self.noise > MAX_NOISE).then_some(Flood::Noise)
     }
 }
 
@@ -201,10 +225,21 @@ mod tests {
 
     #[test]
     fn noise_between_messages_is_bounded() {
-        let mut noise = Noise::default();
-        assert!(!noise.is_too_much(b"starting\n{\"a\": \"b\"}\nlog\n"));
-        assert_eq!(noise.bytes, "\nlog\n".len());
-        assert!(!noise.is_too_much(&vec![b'x'; MAX_NOISE / 2]));
-        assert!(noise.is_too_much(&vec![b'x'; MAX_NOISE]));
+        let mut printed = Printed::default();
+        assert_eq!(printed.add(b"starting\n{\"a\": \"b\"}\nlog\n"), None);
+        assert_eq!(printed.noise, "\nlog\n".len());
+        assert_eq!(printed.add(&vec![b'x'; MAX_NOISE / 2]), None);
+        assert_eq!(printed.add(&vec![b'x'; MAX_NOISE]), Some(Flood::Noise));
+    }
+
+    #[test]
+    fn a_message_is_bounded_and_many_are_not() {
+        let mut printed = Printed::default();
+        let mut line = vec![b'{'; MAX_LINE];
+        line.push(b'\n');
+        assert_eq!(printed.add(&line), None);
+        assert_eq!(printed.add(&line), None);
+        line[MAX_LINE] = b'{';
+        assert_eq!(printed.add(&line), Some(Flood::Message));
     }
 }

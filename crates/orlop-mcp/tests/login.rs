@@ -127,8 +127,14 @@ async fn a_login_holds_and_is_renewed() {
         back.query_pairs_mut()
             .append_pair("code", "harbour-code")
             .append_pair("state", &asked("state"));
+        // It keeps connections open on which it may ask for something later.
+        let address = format!("127.0.0.1:{}", back.port().unwrap());
+        let idle = std::net::TcpStream::connect(address).unwrap();
         let client = reqwest::Client::builder().no_proxy().tls_certs_only([]).build().unwrap();
-        tokio::spawn(async move { client.get(back).send().await.unwrap().text().await.unwrap() });
+        tokio::spawn(async move {
+            client.get(back).send().await.unwrap().text().await.unwrap();
+            drop(idle);
+        });
     };
     servers().log_in("h", browser).await.unwrap();
     let status = servers().test("h").await.unwrap();

@@ -24,7 +24,8 @@ fn acts_as_a_server() {
 
 /// Limits under which a server that never answers does not make a test long.
 fn limits() -> Limits {
-    Limits { start: Duration::from_secs(30), ..Limits::default() }
+    let (first_wait, start) = (Duration::from_secs(20), Duration::from_secs(30));
+    Limits { first_wait, start, ..Limits::default() }
 }
 
 struct Scene {
@@ -208,6 +209,17 @@ async fn nonsense_and_floods_are_errors_of_their_server() {
     let flood = scene.call(&app, "flood", json!({})).await;
     assert_eq!(flood, "MCP server \"s\" failed: it prints what is no message of the protocol");
     assert_eq!(scene.call(&app, "echo", json!({ "text": "hi" })).await, "hi");
+    assert_eq!(scene.call(&app, "echo", json!({ "text": "hi" })).await, "hi");
+}
+
+#[tokio::test]
+async fn a_message_without_an_end_is_not_held() {
+    let scene = scene("good", limits());
+    let app = scene.stage.start().await;
+    let begin = json!({ "begin": "{\"jsonrpc\": \"2.0\", \"result\": \"" });
+    let endless = scene.call(&app, "flood", begin).await;
+    assert_eq!(endless, "MCP server \"s\" failed: it sends a message of more than 32 MiB");
+    assert_eq!(scene.call(&app, "echo", json!({ "text": "hi" })).await, "hi");
 }
 
 #[tokio::test]
@@ -237,6 +249,39 @@ async fn tools_that_a_server_adds_are_offered_next() {
     eventually(|| scene.servers.list()[0].tools.iter().any(|it| it.name == "mcp__s__grown")).await;
     say(&scene, &app).await;
     assert!(scene.offered().contains(&"mcp__s__grown".to_owned()));
+}
+
+#[tokio::test]
+async fn prompts_and_resources_that_a_server_adds_are_known_next() {
+    let scene = scene("good", limits());
+    let host = scene.stage.open().await;
+    let app = host.app();
+    scene.call(app, "grow", json!({ "list": "prompts" })).await;
+    eventually(|| scene.servers.list()[0].prompts.iter().any(|it| it.contains("grown"))).await;
+    assert_eq!(scene.servers.list()[0].resources.len(), 1);
+    scene.call(app, "grow", json!({ "list": "resources" })).await;
+    eventually(|| scene.servers.list()[0].resources.iter().any(|it| it.contains("grown"))).await;
+
+    // A picture of a prompt goes to the model, and stays with the message.
+    scene.stage.model.reply(ScriptedReply::text(&["done"]));
+    chat_to_end(&host, chat("p", "/s:grown")).await;
+    let message = app.session("p").await.unwrap().session.messages().iter().next().unwrap().clone();
+    assert!(message.text().starts_with("Look at this."), "{message:?}");
+    assert_eq!(
+        Value::from(message.multipart_content().to_vec()),
+        json!([{ "type": "image_url", "image_url": { "url": "data:image/png;base64,QUJD" } }])
+    );
+}
+
+#[tokio::test] // C-43
+async fn prompts_are_among_the_templates() {
+    let scene = scene("good", limits());
+    let app = scene.stage.start().await;
+    scene.servers.test("s").await.unwrap();
+    let (core, config) = app.agent("default").unwrap();
+    let templates = core.templates(&config).await.unwrap();
+    let ours = templates.iter().find(|template| template.plugin == "mcp").unwrap();
+    assert_eq!(ours.text, "/s:greet who=...\n/s:sly");
 }
 
 #[tokio::test]
@@ -328,6 +373,32 @@ async fn resources_can_be_mentioned() {
         assert!(format!("{items:?}").contains("The note says 42."), "{items:?}");
     }
     assert_eq!(scene.noted("reads"), ["demo://note"], "read once for the whole turn");
+    // The next turn has it still, and nobody reads it again.
+    scene.stage.model.reply(ScriptedReply::text(&["done"]));
+    chat_to_end(&host, chat("p", "And now?")).await;
+    let (items, _) = scene.stage.model.requests().pop().unwrap();
+    assert!(format!("{items:?}").contains("The note says 42."), "{items:?}");
+    assert_eq!(scene.noted("reads").len(), 1);
+
+    scene.stage.model.reply(ScriptedReply::text(&["done"]));
+    chat_to_end(
+        &host,
+        chat("q", "Compare @s:demo://picture, @s:demo://archive and @s:demo://note."),
+    )
+    .await;
+    let message =
+        host.app().session("q").await.unwrap().session.messages().iter().next().unwrap().clone();
+    assert_eq!(
+        Value::from(message.multipart_content().to_vec()),
+        json!([
+            { "type": "text", "text": "<resource server=\"s\" uri=\"demo://picture\">\n[demo://picture: image/png, 3 bytes]\n</resource>" },
+            { "type": "image_url", "image_url": { "url": "data:image/png;base64,QUJD" } },
+            { "type": "text", "text": "<resource server=\"s\" uri=\"demo://archive\">\n[demo://archive: application/zip, 3 bytes; its content is not in the message]\n</resource>" },
+            { "type": "text", "text": "<resource server=\"s\" uri=\"demo://note\">\nThe note says 42.\n</resource>" },
+        ])
+    );
+    let mentioned = json!(["s:demo://picture", "s:demo://archive", "s:demo://note"]);
+    assert_eq!(message.metadata().get("resources"), Some(&mentioned));
 }
 
 #[tokio::test]

@@ -149,7 +149,8 @@ impl ProcessPlugin {
 }
 
 fn no_answer(limit: Duration) -> Error {
-    Error::plugin(format!("no answer within {} ms (limits.timeout_ms)", limit.as_millis()))
+    let late = format!("no answer within {} ms (limits.timeout_ms)", limit.as_millis());
+    Error::plugin(late).with_timeout()
 }
 
 /// Reads an answer; `null` is the one that changes nothing.

@@ -62,15 +62,49 @@ fn from_template(folder: &Folder, kind: Kind, language: Language) -> PathBuf {
     new_plugin(&New { name: "greet".to_owned(), kind, language }, &parent).unwrap().folder
 }
 
-/// The template in Rust, built against this checkout with what is there of the registry.
+/// The template in TypeScript, with the compiler that the SDK is tested with beside it, as
+/// `npm install` puts one there. A Node that reads TypeScript itself does not use it.
+fn in_typescript(folder: &Folder, kind: Kind) -> PathBuf {
+    let place = from_template(folder, kind, Language::TypeScript);
+    link_compiler(&place);
+    place
+}
+
+fn link_compiler(place: &Path) {
+    if let Some(modules) = compiler() {
+        std::os::unix::fs::symlink(modules, place.join("node_modules")).unwrap();
+    }
+}
+
+/// The folder with the compiler of TypeScript.
+fn compiler() -> Option<PathBuf> {
+    let modules = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../sdk/typescript/node_modules");
+    modules.join("typescript").is_dir().then(|| modules.canonicalize().unwrap())
+}
+
+fn has_typescript() -> bool {
+    let reads = "process.exit(process.features.typescript ? 0 : 1)";
+    let reads = std::process::Command::new("node").args(["-e", reads]).status();
+    let is_there = compiler().is_some() || reads.is_ok_and(|done| done.success());
+    if !is_there {
+        let why = "node does not read TypeScript; `npm ci` in sdk/typescript";
+        orlop_testkit::skip("plugins in TypeScript", why);
+    }
+    is_there
+}
+
+/// The template in Rust, built with the crate that came with it and what is there of the registry.
 fn built(folder: &Folder, kind: Kind) -> PathBuf {
     let place = from_template(folder, kind, Language::Rust);
-    let sdk = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../sdk/rust");
-    let patch = format!("patch.crates-io.orlop-plugin.path={:?}", sdk.display().to_string());
+    build(&place, "greet");
+    place
+}
+
+fn build(place: &Path, name: &str) {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("rust-templates");
     let done = std::process::Command::new(env!("CARGO"))
-        .args(["build", "--offline", "--quiet", "--config", &patch])
-        .current_dir(&place)
+        .args(["build", "--offline", "--quiet"])
+        .current_dir(place)
         .env("CARGO_TARGET_DIR", &target)
         .output()
         .unwrap();
@@ -79,10 +113,9 @@ fn built(folder: &Folder, kind: Kind) -> PathBuf {
     // Copied by another process: a program that this one writes cannot be started as long as a child
     // of another test has inherited the open file.
     let copied = std::process::Command::new("cp")
-        .args([target.join("debug/greet"), place.join("target/debug/greet")])
+        .args([target.join("debug").join(name), place.join("target/debug").join(name)])
         .status();
     assert!(copied.unwrap().success());
-    place
 }
 
 /// The lines that did not simply pass.
@@ -94,7 +127,9 @@ fn notable(report: &Report) -> String {
 
 #[tokio::test]
 async fn templates_are_green_and_the_suite_says_the_same_of_all_languages() {
-    let (folder, has_node) = (Folder::new(), has_node());
+    let folder = Folder::new();
+    let has_node = has_node();
+    let has_typescript = has_node && has_typescript();
     let mut told = String::new();
     for kind in KINDS {
         let python = test(&from_template(&folder, kind, Language::Python)).await;
@@ -103,6 +138,10 @@ async fn templates_are_green_and_the_suite_says_the_same_of_all_languages() {
         if has_node {
             let javascript = test(&from_template(&folder, kind, Language::JavaScript)).await;
             assert_eq!(python.to_string(), javascript.to_string());
+        }
+        if has_typescript {
+            let typescript = test(&in_typescript(&folder, kind)).await;
+            assert_eq!(python.to_string(), typescript.to_string());
         }
         let rust = test(&built(&folder, kind)).await;
         assert_eq!(python.to_string(), rust.to_string());
@@ -184,6 +223,39 @@ export class Tools {
 }
 "#;
 
+const BAD_RUST: &str = r#"
+use orlop_plugin::{Plugin, json, serve};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+fn main() -> std::process::ExitCode {
+    let even = AtomicBool::new(false);
+    let count = json!({ "id": "count", "label": "Count", "trigger": "request_completed" });
+    let bad = Plugin::feature("bad")
+        .with("version", json!("2.0.0"))
+        .with("config_schema", json!({ "limit": { "type": "integer", "default": "ten" } }))
+        .on("get_tags", move |_, _| {
+            let was_even = even.fetch_xor(true, Ordering::Relaxed);
+            Ok(json!([if was_even { "odd" } else { "even" }]))
+        })
+        .on("initialize_request", |args, _| {
+            let again = json!({ "role": "user", "content": "again" });
+            let mut items = args["native_messages"].as_array().cloned().unwrap_or_default();
+            items.push(again);
+            Ok(json!({ "native_messages": items }))
+        })
+        .on("get_actions", move |_, _| Ok(json!([count])))
+        .on("execute_action", |args, _| {
+            let runs = args["session"]["metadata"]["runs"].as_u64().unwrap_or(0);
+            Ok(json!({ "session_metadata": { "runs": runs + 1 }, "message": "counted" }))
+        });
+    let tools = Plugin::tool("tools")
+        .with("version", json!("1.0.0"))
+        .on("get_tool_schemas", |_, _| Ok(json!([{ "name": "two words", "parameters": { "type": "object" } }])))
+        .on("execute_tool", |_, _| Ok(json!({ "success": true, "output": "done" })));
+    serve([bad, tools])
+}
+"#;
+
 const BAD_EXAMPLES: &str = r#"
 [[example]]
 name = "counts"
@@ -212,7 +284,8 @@ fn bad(folder: &Folder, name: &str, run: &str, file: &str, code: &str) -> PathBu
     );
     folder.write(&format!("{name}/plugin.toml"), &manifest);
     folder.write(&format!("{name}/examples.toml"), BAD_EXAMPLES);
-    folder.write(&format!("{name}/{file}"), code).parent().unwrap().to_owned()
+    folder.write(&format!("{name}/{file}"), code);
+    folder.0.join(name)
 }
 
 #[tokio::test]
@@ -272,14 +345,9 @@ async fn a_failing_check_says_what_to_do() {
 }
 
 #[tokio::test]
-async fn defects_are_found_in_both_languages() {
-    if !has_node() {
-        return;
-    }
+async fn defects_are_found_in_all_languages() {
     let folder = Folder::new();
     let python = test(&bad(&folder, "bad", "python", "plugin.py", BAD_PYTHON)).await;
-    let other = Folder::new();
-    let javascript = test(&bad(&other, "bad", "node", "plugin.mjs", BAD_JAVASCRIPT)).await;
     let outline = |report: &Report| -> Vec<String> {
         let word = |verdict: &Verdict| match verdict {
             Verdict::Ok => "ok",
@@ -290,7 +358,36 @@ async fn defects_are_found_in_both_languages() {
         let checks = report.checks.iter();
         checks.map(|it| format!("{} {}: {}", word(&it.verdict), it.about, it.name)).collect()
     };
+    let rust = bad_rust();
+    assert_eq!(outline(&python), outline(&test(&rust.0.join("bad")).await));
+    if !has_node() {
+        return;
+    }
+    let other = Folder::new();
+    let javascript = test(&bad(&other, "bad", "node", "plugin.mjs", BAD_JAVASCRIPT)).await;
     assert_eq!(outline(&python), outline(&javascript));
+    if !has_typescript() {
+        return;
+    }
+    // Node reads the types away: a plugin that has none is TypeScript as well, one that has some is not JavaScript.
+    let code = BAD_JAVASCRIPT.replace("getTags()", "getTags(): string[]");
+    let other = Folder::new();
+    let place = bad(&other, "bad", "node", "plugin.ts", &code);
+    link_compiler(&place);
+    assert_eq!(outline(&python), outline(&test(&place).await));
+}
+
+/// The same defects in Rust.
+fn bad_rust() -> Folder {
+    let folder = Folder::new();
+    let new = New { name: "bad".to_owned(), kind: Kind::Feature, language: Language::Rust };
+    let place = new_plugin(&new, &folder.0).unwrap().folder;
+    bad(&folder, "bad", "command", "src/main.rs", BAD_RUST);
+    let manifest = std::fs::read_to_string(place.join("plugin.toml")).unwrap();
+    let manifest = manifest.replace("\"src/main.rs\"", "[\"./target/debug/bad\"]");
+    folder.write("bad/plugin.toml", &manifest);
+    build(&place, "bad");
+    folder
 }
 
 /// A program without an SDK that gets the protocol wrong in every way a test can see.

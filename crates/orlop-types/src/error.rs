@@ -69,6 +69,7 @@ struct Details {
     provider_body: Option<String>,
     retryable: bool,
     context_overflow: bool,
+    timed_out: bool,
 }
 
 macro_rules! constructors {
@@ -91,6 +92,7 @@ impl Error {
             provider_body: None,
             retryable: class == ErrorClass::Unavailable,
             context_overflow: false,
+            timed_out: false,
         }))
     }
 
@@ -145,6 +147,12 @@ impl Error {
         self
     }
 
+    /// Says that there was no answer in time.
+    pub fn with_timeout(mut self) -> Self {
+        self.0.timed_out = true;
+        self
+    }
+
     /// The kind of failure.
     pub fn class(&self) -> ErrorClass {
         self.0.class
@@ -183,6 +191,11 @@ impl Error {
     /// Whether the conversation is longer than the model can take.
     pub fn is_context_overflow(&self) -> bool {
         self.0.context_overflow
+    }
+
+    /// Whether there was no answer in time.
+    pub fn is_timeout(&self) -> bool {
+        self.0.timed_out
     }
 
     /// Whether this is a cancellation.

@@ -21,7 +21,7 @@ async fn place(name: &str) -> Place {
     std::fs::create_dir_all(&folder).unwrap();
     let script = "script = [{ when = { tool_result = true }, text = \"It says: \", echo = true }, { tool_calls = [{ name = \"mcp__good__echo\", arguments = { text = \"ahoy\" } }] }]\n";
     let config = format!(
-        "[agents.default]\nprovider = \"scripted\"\n{script}[agents.default.session_title]\nenabled = false\n[agents.other]\nextends = \"default\"\ntools = [\"files\", \"good\"]\n{}{}",
+        "[agents.default]\nprovider = \"scripted\"\n{script}[agents.default.session_title]\nenabled = false\n[agents.other]\nextends = \"default\"\ntools = [\"files\", \"good\"]\n{}first_wait_ms = 20000\n{}first_wait_ms = 20000\n",
         scripted::configured("good", "good", &folder),
         scripted::configured("bad", "crash", &folder),
     );

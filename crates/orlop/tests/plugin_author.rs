@@ -166,6 +166,70 @@ class Second:
 }
 
 #[tokio::test]
+async fn hooks_of_host_plugins_inside_of_a_turn_are_told() {
+    let code = "class Guide:\n    name = \"guide\"\n\n    def context_providers(self):\n        return [\"It is low tide.\"]\n";
+    let place = place("explain-host", code).await;
+    place.run(&["run", "hello"]).await.ok();
+    assert!(place.asked()["messages"].to_string().contains("It is low tide."));
+    let told = place.run(&["plugin", "explain", "guide", "--json"]).await.json();
+    assert_eq!(told["standing"][0]["kind"], "host", "{told}");
+    let hook = &told["hooks"][0];
+    assert_eq!(
+        (hook["hook"].as_str(), hook["times"].as_u64()),
+        (Some("context_providers"), Some(1)),
+        "{told}"
+    );
+}
+
+#[tokio::test]
+async fn an_answer_that_came_too_late_and_a_start_that_failed_are_told() {
+    let code = r#"
+import time
+
+class Late:
+    name = "late"
+
+    def get_actions(self, state):
+        return [{"id": "wait", "label": "Wait", "inputs": {}, "trigger": "request_complete"}]
+
+    def execute_action(self, action_id, session, native_messages, params, context, state):
+        time.sleep(600)
+"#;
+    let place = place("explain-late", code).await;
+    let limits =
+        "[plugin]\nname = \"greeter\"\n[run]\npython = \"plugin.py\"\n[limits]\ntimeout_ms = 500\n";
+    place.write("greeter/plugin.toml", limits);
+    place.run(&["run", "hello"]).await;
+    let late = place.run(&["plugin", "explain", "late", "wait", "--json"]).await.json();
+    assert_eq!(late["actions"][0]["verdict"], "timed_out", "{late}");
+    // What only sounds like it is a failure.
+    let failing = code.replace("time.sleep(600)", "raise ValueError('no answer within reason')");
+    place.write("greeter/plugin.py", failing);
+    place.run(&["run", "hello"]).await;
+    let failed = place.run(&["plugin", "explain", "late", "wait", "--json"]).await.json();
+    assert_eq!(failed["actions"][0]["verdict"], "failed", "{failed}");
+
+    let broken = r#"
+class Broken:
+    name = "broken"
+
+    def init(self, app):
+        raise ValueError("no chart")
+
+    def get_actions(self, state):
+        return []
+
+    def execute_action(self, app, action_id):
+        return {}
+"#;
+    place.write("greeter/plugin.py", broken);
+    let told = place.run(&["plugin", "explain", "broken", "--json"]).await.json();
+    assert_eq!(told["standing"][0]["active"], false, "{told}");
+    let why = told["standing"][0]["why"].as_str().unwrap();
+    assert!(why.starts_with("Orlop does not start: ") && why.contains("no chart"), "{told}");
+}
+
+#[tokio::test]
 async fn a_recorded_turn_shows_what_a_change_of_the_plugin_changes() {
     let place = place("replay", GREETER).await;
     let recorded = place.run(&["plugin", "record", "turn.jsonl", "--", "hello"]).await;

@@ -4,6 +4,7 @@
 
 mod common;
 
+use common::npm::NpmRegistry;
 use common::{Place, finish};
 use expect_test::expect;
 use std::path::Path;
@@ -21,9 +22,8 @@ fn blocks() -> Vec<String> {
 async fn shell(place: &Place, commands: &str) -> common::Done {
     let bin = Path::new(env!("CARGO_BIN_EXE_orlop")).parent().unwrap().display().to_string();
     let path = std::env::var("PATH").unwrap_or_default();
-    let own = place.path().join("bin").display().to_string();
     let mut shell = place.program("sh");
-    shell.args(["-e", "-c", commands]).env("PATH", format!("{own}:{bin}:{path}"));
+    shell.args(["-e", "-c", commands]).env("PATH", format!("{bin}:{path}"));
     // Where the tools of Rust are found, which the home folder of the test has not.
     let home = std::env::var("HOME").unwrap_or_default();
     for (name, folder) in [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")] {
@@ -38,32 +38,18 @@ fn has(program: &str, arguments: &[&str]) -> bool {
     done.is_ok_and(|done| done.status.success())
 }
 
-/// Whether TypeScript can be read: by Node itself, or with the compiler that the SDK is tested with.
-/// That one stands for the registry of packages, which tests do not call.
-fn prepare_typescript(place: &Place) -> bool {
-    let sdk = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../sdk/typescript/node_modules");
-    let reads_it = has("node", &["-e", "process.exit(process.features.typescript ? 0 : 1)"]);
-    if !reads_it && !sdk.join("typescript").is_dir() {
-        return false;
-    }
-    let npm = match sdk.canonicalize() {
-        Ok(sdk) => format!("#!/bin/sh\nln -s {} \"$3/node_modules\"\n", sdk.display()),
-        Err(_) => "#!/bin/sh\n".to_owned(),
-    };
-    let file = place.write("bin/npm", npm);
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(file, mode).unwrap();
-    true
+/// npm finds the compiler that the SDK is tested with at a registry of this machine.
+async fn prepare_npm(place: &Place) -> Option<NpmRegistry> {
+    let modules = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../sdk/typescript/node_modules");
+    let registry = NpmRegistry::with(&modules, "typescript").await?;
+    let config = format!("registry={}\naudit=false\nupdate-notifier=false\n", registry.url());
+    place.write(".npmrc", config);
+    Some(registry)
 }
 
-/// Cargo finds the SDK in this checkout, and everything else in what is there of the registry.
+/// Cargo asks no registry: what is there of it is enough.
 fn prepare_cargo(place: &Place) {
-    let sdk = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../sdk/rust");
-    let sdk = sdk.display();
-    let config = format!(
-        "[patch.crates-io]\norlop-plugin = {{ path = \"{sdk}\" }}\n[net]\noffline = true\n[term]\nquiet = true\n"
-    );
-    place.write(".cargo/config.toml", config);
+    place.write(".cargo/config.toml", "[net]\noffline = true\n[term]\nquiet = true\n");
 }
 
 #[tokio::test]
@@ -73,17 +59,20 @@ async fn three_commands_of_the_guide_lead_to_a_green_test() {
     for commands in blocks {
         assert_eq!(commands.lines().count(), 3, "{commands}");
         let place = Place::new("kit").await;
-        let is_typescript = commands.contains("typescript");
+        let mut npm = None;
         if commands.contains("script") && !has("node", &["--version"]) {
             orlop_testkit::skip(&commands, "there is no node");
             continue;
         }
-        if is_typescript && !prepare_typescript(&place) {
-            orlop_testkit::skip(
-                &commands,
-                "node does not read TypeScript; `npm ci` in sdk/typescript",
-            );
-            continue;
+        if commands.contains("npm") {
+            npm = prepare_npm(&place).await;
+            if npm.is_none() {
+                orlop_testkit::skip(
+                    &commands,
+                    "no compiler of TypeScript; `npm ci` in sdk/typescript",
+                );
+                continue;
+            }
         }
         if commands.contains("cargo") {
             prepare_cargo(&place);
@@ -92,6 +81,9 @@ async fn three_commands_of_the_guide_lead_to_a_green_test() {
         assert_eq!((done.code, done.err.as_str()), (Some(0), ""), "{}", done.out);
         assert!(done.out.contains("30 passed, 0 failed, 1 skipped"), "{}", done.out);
         assert!(done.out.starts_with("made hello/; the plugin is in hello/"), "{}", done.out);
+        if let Some(npm) = npm {
+            assert_eq!(npm.sent(), ["typescript"], "npm itself brought the compiler");
+        }
     }
 }
 
@@ -114,7 +106,7 @@ async fn a_failing_plugin_has_the_exit_code_one_and_says_why() {
 
         29 passed, 1 failed, 1 skipped"#]].assert_eq(&failed.join("\n"));
     // The name of one that was added will do, and programs read JSON.
-    place.run(&["plugin", "add", "hello"]).await.ok();
+    place.run(&["plugin", "add", "hello", "--yes"]).await.ok();
     let moved = place.run_in("elsewhere", &["plugin", "test", "hello", "--json", "--update"]).await;
     assert_eq!((moved.code, moved.err.as_str()), (Some(1), ""));
     let report: serde_json::Value = serde_json::from_str(&moved.out).unwrap();

@@ -168,6 +168,20 @@ test("the delivered files are enough", async (t) => {
   assert.equal(host.described.plugins[0].name, "x");
 });
 
+test("what the compiler made of a file is kept until the file changes", { skip: (process.features.typescript || module.stripTypeScriptTypes) && "this Node reads TypeScript itself" }, async (t) => {
+  const path = pluginFile("export class A { getTags(): string[] { return ['one']; } }", "plugin.ts");
+  const env = { PLUGIN_DATA: newFolder() };
+  const first = await startFile(t, path, { env });
+  assert.deepEqual(await first.hook("get_tags"), ["one"]);
+  // No compiler is found from here.
+  const second = await startFile(t, path, { env, run: delivered() });
+  assert.deepEqual(await second.hook("get_tags"), ["one"]);
+  writeFileSync(path, "export class A { getTags(): string[] { return ['two']; } }");
+  await assert.rejects(startFile(t, path, { env, run: delivered() }), /does not read by itself/);
+  const third = await startFile(t, path, { env });
+  assert.deepEqual(await third.hook("get_tags"), ["two"]);
+});
+
 test("TypeScript without a compiler says what to install", { skip: (process.features.typescript || module.stripTypeScriptTypes) && "this Node reads TypeScript itself" }, async (t) => {
   const path = pluginFile("export class A { getTags(): string[] { return []; } }", "plugin.ts");
   await assert.rejects(startFile(t, path, { run: delivered() }), ({ message }) => {

@@ -32,8 +32,8 @@ export async function start(context, source, options) {
 }
 
 /** The same for a plugin that lies there. */
-export async function startFile(context, path, { config = {}, folders = { data: dirname(path) }, run } = {}) {
-  const host = new Host(path, run);
+export async function startFile(context, path, { config = {}, folders = { data: dirname(path) }, run, env } = {}) {
+  const host = new Host(path, run, env);
   context.after(() => host.kill());
   host.described = await host.request("initialize", { protocol: 1, orlop: "0.1.0", package: "test", config, folders });
   return host;
@@ -48,8 +48,8 @@ export class Host {
   #waiting = new Map();
   #watchers = [];
 
-  constructor(path, run = RUN) {
-    this.child = spawn(process.execPath, [run, path], { stdio: ["pipe", "pipe", "pipe"] });
+  constructor(path, run = RUN, env = {}) {
+    this.child = spawn(process.execPath, [run, path], { stdio: ["pipe", "pipe", "pipe"], env: { ...process.env, ...env } });
     this.ended = once(this.child, "close").then(([code]) => code);
     this.child.stdin.on("error", () => {});
     this.child.stderr.setEncoding("utf8").on("data", (text) => {

@@ -215,6 +215,12 @@ fn mcp_server() -> Value {
             ("cwd", text("The folder the command runs in; relative to this file.")),
             ("enabled", truth("Whether it is used.", true)),
             ("timeout_ms", count("The longest wait for an answer, in milliseconds.")),
+            (
+                "first_wait_ms",
+                count(
+                    "How long the first turn waits while nothing is known of it, in milliseconds.",
+                ),
+            ),
         ],
     )
 }

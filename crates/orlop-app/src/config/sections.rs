@@ -31,6 +31,8 @@ pub struct McpServer {
     pub transport: McpTransport,
     /// The longest wait for an answer.
     pub timeout_ms: Option<u64>,
+    /// How long the first turn waits for it while nothing is known of it.
+    pub first_wait_ms: Option<u64>,
 }
 
 /// How an MCP server is reached.
@@ -129,7 +131,8 @@ impl AppConfig {
             }
         };
         let timeout_ms = values.get("timeout_ms").and_then(Value::as_u64);
-        Ok(McpServer { name: name.to_owned(), transport, timeout_ms })
+        let first_wait_ms = values.get("first_wait_ms").and_then(Value::as_u64);
+        Ok(McpServer { name: name.to_owned(), transport, timeout_ms, first_wait_ms })
     }
 
     /// The names of `hosts.plugins`, in the order they are registered in.

@@ -196,6 +196,7 @@ impl Application {
                     all.text = rewrite.text;
                     all.metadata.extend(rewrite.metadata);
                     all.overrides.extend(rewrite.overrides);
+                    all.parts.extend(rewrite.parts);
                 }
                 Ok(None) => {}
                 Err(error) => {

@@ -378,6 +378,7 @@ fn all_text_of(request: &ChatRequest) -> String {
 fn rewritten(mut request: ChatRequest, rewrite: Rewrite) -> (ChatRequest, Map) {
     request.content = rewrite.text.into();
     request.multipart_content.retain(|part| !part.get("text").is_some_and(Value::is_string));
+    request.multipart_content.extend(rewrite.parts);
     for (key, value) in rewrite.overrides {
         request.overrides.entry(key).or_insert(value);
     }

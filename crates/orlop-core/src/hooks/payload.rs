@@ -496,6 +496,9 @@ pub struct Rewrite {
     /// Settings of this request; those that came with it count more.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub overrides: Map,
+    /// Further parts of the message, as a surface sends them: text, pictures. They are stored with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Map>,
 }
 
 impl Rewrite {

@@ -169,7 +169,8 @@ impl Runner {
             (Some(timer), Some(limit)) => match select(guarded, timer.sleep(limit)).await {
                 Either::Left((ended, _)) => ended,
                 Either::Right(_) => {
-                    return Err(Error::plugin(format!("no answer within {} s", limit.as_secs())));
+                    let late = format!("no answer within {} s", limit.as_secs());
+                    return Err(Error::plugin(late).with_timeout());
                 }
             },
             _ => guarded.await,

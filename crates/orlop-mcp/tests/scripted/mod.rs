@@ -25,7 +25,8 @@ pub fn configured(name: &str, mode: &str, folder: &Path) -> String {
 /// The server, where this program was started as one.
 pub fn act() {
     let (Ok(mode), Ok(folder)) = (std::env::var("MODE"), std::env::var("FOLDER")) else { return };
-    let server = Server { mode, folder: folder.into(), has_grown: false, pages: 0, listener: None };
+    let server =
+        Server { mode, folder: folder.into(), grown: Vec::new(), pages: 0, listener: None };
     server.run();
     std::process::exit(0);
 }
@@ -33,7 +34,8 @@ pub fn act() {
 struct Server {
     mode: String,
     folder: PathBuf,
-    has_grown: bool,
+    /// The lists that something was added to.
+    grown: Vec<String>,
     pages: u32,
     /// The request that wants to hear of changes.
     listener: Option<Value>,
@@ -102,7 +104,7 @@ impl Server {
                 id,
                 json!({
                     "protocolVersion": params["protocolVersion"],
-                    "capabilities": { "tools": { "listChanged": true }, "prompts": {}, "resources": {} },
+                    "capabilities": { "tools": { "listChanged": true }, "prompts": { "listChanged": true }, "resources": { "listChanged": true } },
                     "serverInfo": { "name": "scripted", "version": "1" },
                 }),
             ),
@@ -110,10 +112,24 @@ impl Server {
                 let tools = self.tools();
                 self.answer(id, tools);
             }
-            "prompts/list" => self.answer(id, json!({ "prompts": [
-                { "name": "greet", "description": "Greets.", "arguments": [{ "name": "who", "required": true }] },
-                { "name": "sly" },
-            ] })),
+            "prompts/list" => {
+                let mut prompts = vec![
+                    json!({ "name": "greet", "description": "Greets.", "arguments": [{ "name": "who", "required": true }] }),
+                    json!({ "name": "sly" }),
+                ];
+                if self.has_grown("prompts") {
+                    prompts.push(json!({ "name": "grown" }));
+                }
+                self.answer(id, json!({ "prompts": prompts }));
+            }
+            "prompts/get" if params["name"] == "grown" => {
+                let said = |content: Value| json!({ "role": "user", "content": content });
+                let (text, picture) = (
+                    json!({ "type": "text", "text": "Look at this." }),
+                    json!({ "type": "image", "data": "QUJD", "mimeType": "image/png" }),
+                );
+                self.answer(id, json!({ "messages": [said(text), said(picture)] }));
+            }
             "prompts/get" => {
                 let text = match params["name"].as_str() {
                     Some("greet") => format!("Say hello to {}.", params["arguments"]["who"].as_str().unwrap()),
@@ -121,11 +137,22 @@ impl Server {
                 };
                 self.answer(id, json!({ "messages": [{ "role": "user", "content": { "type": "text", "text": text } }] }));
             }
-            "resources/list" => self.answer(id, json!({ "resources": [{ "uri": "demo://note", "name": "A note" }] })),
+            "resources/list" => {
+                let mut resources = vec![json!({ "uri": "demo://note", "name": "A note" })];
+                if self.has_grown("resources") {
+                    resources.push(json!({ "uri": "demo://grown", "name": "Another" }));
+                }
+                self.answer(id, json!({ "resources": resources }));
+            }
             "resources/templates/list" => self.answer(id, json!({ "resourceTemplates": [] })),
             "resources/read" => {
                 self.note("reads", params["uri"].as_str().unwrap());
-                self.answer(id, json!({ "contents": [{ "uri": params["uri"], "text": "The note says 42." }] }));
+                let content = match params["uri"].as_str() {
+                    Some("demo://picture") => json!({ "uri": params["uri"], "blob": "QUJD", "mimeType": "image/png" }),
+                    Some("demo://archive") => json!({ "uri": params["uri"], "blob": "QUJD", "mimeType": "application/zip" }),
+                    _ => json!({ "uri": params["uri"], "text": "The note says 42." }),
+                };
+                self.answer(id, json!({ "contents": [content] }));
             }
             "tools/call" => self.call(id, params),
             "notifications/cancelled" => self.note("cancelled", &params["requestId"].to_string()),
@@ -135,11 +162,15 @@ impl Server {
         }
     }
 
+    fn has_grown(&self, list: &str) -> bool {
+        self.grown.iter().any(|grown| grown == list)
+    }
+
     fn tools(&mut self) -> Value {
         self.pages += 1;
         let mut names =
             vec!["env", "die", "hang", "nonsense", "flood", "slow", "grow", "child", "refuse"];
-        if self.has_grown {
+        if self.has_grown("tools") {
             names.push("grown");
         }
         let mut tools: Vec<Value> =
@@ -180,13 +211,17 @@ impl Server {
             "refuse" => self.say(json!({ "jsonrpc": "2.0", "id": id, "error": { "code": -32602, "message": "not like this" } })),
             "flood" => {
                 let mut out = std::io::stdout().lock();
+                // Noise, or a message that does not end.
+                let begin = params["arguments"]["begin"].as_str().unwrap_or_default();
+                let _ = out.write_all(begin.as_bytes());
                 while out.write_all(&[b'x'; 65536]).is_ok() {}
             }
             "slow" => self.say(json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": {
                 "progressToken": params["_meta"]["progressToken"], "progress": 1, "total": 3, "message": "digging" } })),
             "grow" => {
-                self.has_grown = true;
-                let mut told = json!({ "jsonrpc": "2.0", "method": "notifications/tools/list_changed" });
+                let list = params["arguments"]["list"].as_str().unwrap_or("tools");
+                self.grown.push(list.to_owned());
+                let mut told = json!({ "jsonrpc": "2.0", "method": format!("notifications/{list}/list_changed") });
                 if let Some(listener) = &self.listener {
                     told["params"] = json!({ "_meta": { SUBSCRIPTION: listener } });
                 }

@@ -22,9 +22,12 @@ pub(super) fn read(text: &str, folder: &Path, bundle: &mut Bundle) {
     for (name, settings) in servers {
         let read = settings.as_object().ok_or("it is no mapping".to_owned());
         match read.and_then(|settings| transport(settings, folder)) {
-            Ok(transport) => {
-                bundle.servers.push(McpServer { name: name.clone(), transport, timeout_ms: None })
-            }
+            Ok(transport) => bundle.servers.push(McpServer {
+                name: name.clone(),
+                transport,
+                timeout_ms: None,
+                first_wait_ms: None,
+            }),
             Err(what) => bundle.problems.push(format!("MCP server {name}: {what}")),
         }
     }

@@ -227,9 +227,9 @@ impl Evidence<'_> {
             .filter(|entry| is(entry, "plugin", plugin) && is(entry, "action", action))
             .collect();
         if let Some(last) = ran.last() {
-            let verdict = match (text(last, "outcome"), text(last, "change")) {
-                ("ok", _) => "ran",
-                (_, error) if error.contains("no answer within") => "timed_out",
+            let verdict = match text(last, "outcome") {
+                "ok" => "ran",
+                _ if last.get("timed_out") == Some(&Value::Bool(true)) => "timed_out",
                 _ => "failed",
             };
             return told(verdict, ran.iter().map(|entry| in_one_line(entry)).collect());

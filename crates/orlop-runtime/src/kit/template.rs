@@ -1,6 +1,7 @@
 //! A new plugin from a template. Templates are plugins that run: only their name is replaced.
 
 use crate::package::{MANIFEST, check_name};
+use crate::sdk;
 use orlop_core::hooks::Kind;
 use orlop_core::{Error, Result};
 use std::path::{Path, PathBuf};
@@ -8,6 +9,9 @@ use std::path::{Path, PathBuf};
 /// What templates are called, as it is and as a class.
 const NAME: &str = "my_plugin";
 const CLASS: &str = "MyPlugin";
+
+/// Where the crate lies that a plugin in Rust is built with.
+const RUST_SDK: &str = "orlop-plugin";
 
 /// A language that there are templates for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,13 +87,24 @@ pub fn new_plugin(new: &New, parent: &Path) -> Result<Made> {
             folder.display()
         )));
     }
+    let write = |name: &str, text: &str| {
+        let file = folder.join(name);
+        write_new(&file, text).map_err(|error| {
+            Error::unavailable(format!("{} cannot be written: {error}", file.display()))
+        })
+    };
     let (main, files) = files(new);
     for (name, text) in files {
-        let file = folder.join(name);
-        let text = text.replace(NAME, &new.name).replace(CLASS, &class(&new.name));
-        write_new(&file, &text).map_err(|error| {
-            Error::unavailable(format!("{} cannot be written: {error}", file.display()))
-        })?;
+        write(name, &text.replace(NAME, &new.name).replace(CLASS, &class(&new.name)))?;
+    }
+    if new.language == Language::Rust {
+        // Plugins in Rust are built by their authors, and later by others, with no Orlop at hand.
+        for (name, text) in sdk::RUST {
+            write(&format!("{RUST_SDK}/{name}"), text)?;
+        }
+        let manifest = include_str!("../../templates/rust/sdk.toml");
+        let manifest = manifest.replace("ORLOP_VERSION", env!("CARGO_PKG_VERSION"));
+        write(&format!("{RUST_SDK}/Cargo.toml"), &manifest)?;
     }
     Ok(Made { folder, main })
 }
@@ -149,8 +164,7 @@ fn files(new: &New) -> (&'static str, Vec<(&'static str, String)>) {
     }
     if new.language == Language::Rust {
         let crates = include_str!("../../templates/rust/crate.toml");
-        let crates = crates.replace("ORLOP_VERSION", env!("CARGO_PKG_VERSION"));
-        files.push(("Cargo.toml", crates));
+        files.push(("Cargo.toml", crates.to_owned()));
         files.push((".gitignore", "target\n".to_owned()));
     }
     (main, files)

@@ -51,3 +51,29 @@ fn look(path: &Path) -> String {
         Err(error) => error.message().to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures::FutureExt;
+
+    #[tokio::test]
+    async fn a_change_of_any_file_is_noticed_and_nothing_else_is() {
+        let folder = std::env::temp_dir().join(format!("orlop-watch-{}", uuid::Uuid::new_v4()));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("plugin.py"), "first = 1\n").unwrap();
+        let mut watch = Watch::new(&folder);
+        assert!(watch.changed().now_or_never().is_none(), "nothing has changed");
+        for (file, text) in [
+            ("plugin.py", "first = 12\n"),
+            ("plugin.toml", "what is this"),
+            ("plugin.toml", "[plugin]\nname = \"p\"\n[run]\npython = \"plugin.py\"\n"),
+            ("beside.py", "new = 1\n"),
+        ] {
+            std::fs::write(folder.join(file), text).unwrap();
+            watch.changed().await;
+            assert!(watch.changed().now_or_never().is_none(), "{file} was told of once");
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}

@@ -2,12 +2,12 @@
 
 use crate::cli::PluginExplain;
 use crate::commands::agent::usable;
-use crate::exit::Failure;
+use crate::exit::{CONFIGURATION, Failure};
 use crate::output;
 use crate::workplace::Workplace;
 use orlop_app::Application;
 use orlop_core::{Map, Value};
-use orlop_runtime::kit::{ActionWhy, Evidence, Explanation, explain};
+use orlop_runtime::kit::{ActionWhy, Evidence, Explanation, Standing, explain};
 use std::process::ExitCode;
 
 pub(super) async fn run(
@@ -15,7 +15,10 @@ pub(super) async fn run(
     command: PluginExplain,
 ) -> Result<ExitCode, Failure> {
     let PluginExplain { plugin, action, request, agent, json } = command;
-    let app = workplace.application().await?;
+    let app = match workplace.application().await {
+        Ok(app) => app,
+        Err(failure) => return not_started(workplace, &plugin, agent, failure, json).await,
+    };
     let request = request_of(&app, request).await?;
     let agent = match (agent, &request) {
         (Some(agent), _) => agent,
@@ -45,6 +48,48 @@ pub(super) async fn run(
     let explained = explain(&plugin, action.as_deref(), &evidence);
     workplace.close().await;
     let explained = explained?;
+    if json {
+        return Ok(output::json(&explained)?);
+    }
+    print(&explained)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Where a plugin keeps Orlop from starting no plugin takes part, and there is nothing else to say.
+async fn not_started(
+    workplace: &Workplace,
+    plugin: &str,
+    agent: Option<String>,
+    failure: Failure,
+    json: bool,
+) -> Result<ExitCode, Failure> {
+    workplace.close().await;
+    let manifests = workplace.plugins.manifests();
+    let kinds = manifests.iter().filter(|(_, held)| held.name == plugin).map(|(kind, _)| *kind);
+    let standing: Vec<Standing> = kinds
+        .map(|kind| Standing {
+            kind: kind.to_owned(),
+            active: false,
+            why: format!("Orlop does not start: {}", failure.message),
+        })
+        .collect();
+    // A configuration that makes no sense is no matter of a plugin.
+    if standing.is_empty() || failure.code == CONFIGURATION {
+        return Err(failure);
+    }
+    let agent = match agent {
+        Some(agent) => agent,
+        None => workplace.config.default_agent()?,
+    };
+    let explained = Explanation {
+        plugin: plugin.to_owned(),
+        agent,
+        request: None,
+        standing,
+        actions: Vec::new(),
+        hooks: Vec::new(),
+        refused: Vec::new(),
+    };
     if json {
         return Ok(output::json(&explained)?);
     }
