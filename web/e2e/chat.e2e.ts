@@ -147,7 +147,7 @@ test("edits are shown as diffs, plans as lists", async () => {
   const tab = await open();
   await tab.ask("mend free.sh");
   await tab.page.getByText('+  [ "$state" = free ]').waitFor();
-  await tab.page.getByRole("group", { name: "Plan" }).getByText("mend it").waitFor();
+  await tab.page.getByRole("list", { name: "Plan" }).getByText("mend it").waitFor();
   await tab.answer.getByText("free.sh is mended.").waitFor();
   await tab.quiet();
 });

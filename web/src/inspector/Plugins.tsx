@@ -9,7 +9,7 @@ import { duration, when } from "../ui/format";
 import { download } from "../sessions/commands";
 import { ExportButton } from "./ExportButton";
 import { errorsOf, inOrder, secondsOf } from "./plugins";
-import { useLoaded } from "./useLoaded";
+import { useLoaded } from "../ui/useLoaded";
 
 export function Plugins() {
   const page = usePage();

@@ -8,7 +8,7 @@ import { useApp, usePage } from "../state/page";
 import { duration, when } from "../ui/format";
 import { ExportButton } from "./ExportButton";
 import { type Row, timelineOf } from "./timeline";
-import { useLoaded } from "./useLoaded";
+import { useLoaded } from "../ui/useLoaded";
 
 export function RequestTrace() {
   const page = usePage();

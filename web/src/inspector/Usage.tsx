@@ -7,7 +7,7 @@ import { useApp, usePage } from "../state/page";
 import { count, money } from "../ui/format";
 import { ExportButton } from "./ExportButton";
 import { type Sum, csvOf, figuresOf } from "./usage";
-import { useLoaded } from "./useLoaded";
+import { useLoaded } from "../ui/useLoaded";
 
 export function Usage() {
   const page = usePage();
