@@ -11,12 +11,16 @@ interface Place {
 
 const FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 
-export function launch(): Promise<Browser> {
-  return chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: FLAGS });
+export function launch(env: Record<string, string> = {}): Promise<Browser> {
+  return chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: FLAGS, env: { ...process.env, ...env } });
 }
 
 export const DESKTOP = { width: 1280, height: 820 };
 export const PHONE: BrowserContextOptions = { viewport: { width: 390, height: 780 }, hasTouch: true, isMobile: true };
+
+/** Whether this run of the tests is the one at the size of a phone. */
+export const onPhone = process.env.ORLOP_SIZE === "phone";
+const SIZE: BrowserContextOptions = onPhone ? PHONE : { viewport: DESKTOP };
 
 export class Tab {
   readonly complaints: string[] = [];
@@ -36,7 +40,7 @@ export class Tab {
   }
 
   static async open(browser: Browser, server: Place, path = "/", options: BrowserContextOptions = {}): Promise<Tab> {
-    const context = await browser.newContext({ viewport: DESKTOP, permissions: ["clipboard-read", "clipboard-write"], ...options });
+    const context = await browser.newContext({ ...SIZE, permissions: ["clipboard-read", "clipboard-write"], ...options });
     return Tab.in(await context.newPage(), server, path);
   }
 
