@@ -14,12 +14,16 @@ const FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", 
 /** With these a page that is served from a folder under another name than this machine's may ask a server of this machine. */
 export const OTHER_NAME = ["--host-resolver-rules=MAP harbour.test 127.0.0.1", "--disable-features=LocalNetworkAccessChecks,BlockInsecurePrivateNetworkRequests"];
 
-export function launch(...more: string[]): Promise<Browser> {
-  return chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: [...FLAGS, ...more] });
+export function launch(env: Record<string, string> = {}, more: string[] = []): Promise<Browser> {
+  return chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: [...FLAGS, ...more], env: { ...process.env, ...env } });
 }
 
 export const DESKTOP = { width: 1280, height: 820 };
 export const PHONE: BrowserContextOptions = { viewport: { width: 390, height: 780 }, hasTouch: true, isMobile: true };
+
+/** Whether this run of the tests is the one at the size of a phone. */
+export const onPhone = process.env.ORLOP_SIZE === "phone";
+const SIZE: BrowserContextOptions = onPhone ? PHONE : { viewport: DESKTOP };
 
 export class Tab {
   readonly complaints: string[] = [];
@@ -39,7 +43,7 @@ export class Tab {
   }
 
   static async open(browser: Browser, server: Place, path = "/", options: BrowserContextOptions = {}): Promise<Tab> {
-    const context = await browser.newContext({ viewport: DESKTOP, permissions: ["clipboard-read", "clipboard-write"], ...options });
+    const context = await browser.newContext({ ...SIZE, permissions: ["clipboard-read", "clipboard-write"], ...options });
     return Tab.in(await context.newPage(), server, path);
   }
 

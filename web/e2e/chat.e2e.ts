@@ -107,7 +107,8 @@ test("a tool call that needs a person waits, is allowed, and is remembered for t
   await tab.say("run the check");
   const card = tab.page.locator(".approval");
   await card.waitFor();
-  await card.getByLabel(/For this session/).check();
+  await card.getByLabel("For this session").check();
+  await card.getByText("shell(./check.sh)").waitFor();
   await card.getByRole("button", { name: "Allow" }).click();
   await tab.answer.getByText("The check is done.").waitFor();
   await tab.page.getByRole("button", { name: /^shell/ }).click();
@@ -123,8 +124,10 @@ test("a refusal reaches the model, and a question survives a reload", async () =
   await tab.page.locator(".approval").waitFor();
   await tab.page.reload();
   const card = tab.page.locator(".approval");
+  expect(await card.getByRole("textbox").count()).toBe(0);
+  await card.getByRole("button", { name: "Say why not" }).click();
   await card.getByLabel("Why not").fill("not today");
-  await card.getByRole("button", { name: "Deny" }).click();
+  await tab.page.keyboard.press("Enter");
   await tab.answer.getByText("The check is done.").waitFor();
   await tab.page.getByRole("button", { name: /^shell/ }).click();
   await tab.page.getByText("not today").first().waitFor();
@@ -147,7 +150,7 @@ test("edits are shown as diffs, plans as lists", async () => {
   const tab = await open();
   await tab.ask("mend free.sh");
   await tab.page.getByText('+  [ "$state" = free ]').waitFor();
-  await tab.page.getByRole("group", { name: "Plan" }).getByText("mend it").waitFor();
+  await tab.page.getByRole("list", { name: "Plan" }).getByText("mend it").waitFor();
   await tab.answer.getByText("free.sh is mended.").waitFor();
   await tab.quiet();
 });

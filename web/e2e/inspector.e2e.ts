@@ -28,37 +28,76 @@ const panel = () => tab.page.getByRole("tabpanel");
 /** What a button hands out. */
 async function exported(label: string): Promise<string> {
   const downloading = tab.page.waitForEvent("download");
-  await panel().getByRole("button", { name: label }).click();
+  await panel().getByRole("button", { name: label, exact: true }).click();
   return readFile(await (await downloading).path(), "utf8");
 }
 
-test("a request is a timeline of model calls, tools and what plugins changed", async () => {
+test("a request is a timeline of model calls with tokens and cost, tools, and what plugins changed", async () => {
+  // The script has no prices; a provider that has them counts them here.
+  await tab.page.route("**/trace", async (route) => {
+    const response = await route.fetch();
+    const trace = (await response.json()) as { items: { detail?: { step?: number; usage?: Record<string, number> } }[] };
+    for (const { detail } of trace.items) if (detail?.usage) detail.usage.cost = 0.0125;
+    await route.fulfill({ response, json: trace });
+  });
+  await tab.page.keyboard.press("Alt+i");
+  await tab.page.keyboard.press("Alt+i");
   await panel().getByText("2 model calls").waitFor();
   const rows = panel().locator(".timeline li");
-  await rows.filter({ hasText: "Model call 1" }).waitFor();
-  await rows.filter({ hasText: "Model call 2" }).waitFor();
+  const first = rows.filter({ hasText: "Model call 1" });
+  await first.getByText("900 in · 60 out · $0.01").waitFor();
+  await rows.filter({ hasText: "Model call 2" }).getByText("1,000 in · 10 out").waitFor();
+  // A scale of time, and what the colours mean.
+  expect(await panel().locator(".timeline-axis span").first().textContent()).toBe("0");
+  expect(await panel().locator(".timeline-axis span").count()).toBeGreaterThan(1);
+  expect(await panel().locator(".legend").innerText()).toMatch(/model.*tool.*hook.*failed.*changed something/s);
+  // Bars stand in one column, hooks below the call they ran in, and questions to plugins are left out.
+  const places = await rows.locator(".timeline-bar").evaluateAll((bars) => bars.map((bar) => bar.getBoundingClientRect().left));
+  expect(new Set(places).size).toBe(1);
+  const change = rows.filter({ hasText: "initialize_request" }).first();
+  expect(await change.getAttribute("data-depth")).toBe("1");
+  expect(await change.locator(".timeline-change").innerText()).toContain("state");
+  expect(await rows.filter({ hasText: "get_actions" }).count()).toBe(0);
   const few = await rows.count();
-  await panel().getByLabel("Show every hook").check();
+  const all = panel().getByRole("checkbox", { name: /Show every hook/ });
+  await panel().getByText(/^\d+ more$/).waitFor();
+  await all.check();
   expect(await rows.count()).toBeGreaterThan(few);
-  const changed = rows.filter({ has: tab.page.getByRole("img", { name: "changed something" }) }).first();
-  await changed.getByRole("button").click();
-  await changed.locator("pre", { hasText: '"change"' }).waitFor();
+  expect(await rows.filter({ hasText: "get_actions" }).count()).toBeGreaterThan(0);
+  await change.getByRole("button").click();
+  await change.locator("pre", { hasText: '"change"' }).waitFor();
   await tab.accessible();
-  const trace = JSON.parse(await exported("Export")) as { kind: string }[];
+  const trace = JSON.parse(await exported("Export as JSON")) as { kind: string }[];
   expect(new Set(trace.map((entry) => entry.kind))).toContain("model_call");
+  expect(await exported("Export as SVG")).toContain("Model call 1");
   await tab.quiet();
 });
 
-test("usage is drawn by day, agent and model, and goes to spreadsheets", async () => {
+test("usage is drawn by day, agent, model and plugin, and goes to spreadsheets and reports", async () => {
   await tab.ask("please stream the tide table");
   await show("Usage");
-  await panel().getByRole("img", { name: /^Tokens per day: \d{4}-\d{2}-\d{2} \d+/ }).waitFor();
-  await panel().locator(".bars li", { hasText: "mate" }).first().waitFor();
+  const chart = panel().getByRole("img", { name: /^Tokens per day: \d{4}-\d{2}-\d{2} \d+/ });
+  await chart.waitFor();
+  // Thirty days, those without use, too, on a scale with numbers.
+  expect(await chart.locator(".day-room").count()).toBe(30);
+  const marks = await chart.locator("text").allTextContents();
+  expect(marks[0]).toBe("0");
+  expect(marks.slice(1).some((mark) => /^[\d.,]+k?$/.test(mark))).toBe(true);
+  const bars = (title: string) => panel().locator("section", { has: tab.page.getByRole("heading", { name: title }) }).locator("li");
+  await bars("Agents").filter({ hasText: "mate" }).waitFor();
+  await bars("Models").filter({ hasText: "mate" }).waitFor();
+  await bars("Plugins that asked models of their own").filter({ hasText: "session_title" }).waitFor();
   const lines = (await exported("Export as CSV")).trim().split("\r\n");
   expect(lines[0]).toBe("by,name,requests,input_tokens,output_tokens,cost_dollars");
   expect(lines.some((line) => /^day,\d{4}-\d{2}-\d{2},\d+,\d+,\d+,/.test(line))).toBe(true);
   expect(lines.some((line) => line.startsWith("agent,mate,"))).toBe(true);
+  expect(lines.some((line) => /^plugin,session_title,[1-9]/.test(line))).toBe(true);
   expect(JSON.parse(await exported("Export as JSON"))).toHaveProperty("days");
+  const picture = await exported("Export as SVG");
+  expect(picture).toMatch(/^<svg [^>]*xmlns="http:\/\/www.w3.org\/2000\/svg"/);
+  // Colours are written out: there are no styles where the picture goes.
+  expect(picture).toMatch(/<rect[^>]* fill="rgb\(/);
+  expect(picture).not.toContain("var(");
   await tab.quiet();
 });
 
@@ -70,12 +109,18 @@ test("the parts of the agent are listed, and each tool with what it takes", asyn
   await tab.quiet();
 });
 
-test("all plugins are listed, with their state, what they may do and how long they took", async () => {
+test("all plugins are listed, with their state, what they may do, what went wrong and how long they took", async () => {
+  await expect(server.api("/actions/probe/crash", { params: {} })).rejects.toThrow("the probe fell over");
   await show("Plugins");
   const entry = (name: string) => panel().locator(".plugins > li", { has: tab.page.locator("strong", { hasText: new RegExp(`^${name}$`) }) });
   await entry("files").getByRole("img", { name: "running" }).waitFor();
   await entry("probe").locator("summary").click();
   await entry("probe").getByText(/from a package/).waitFor();
+  // What it was granted, and what went wrong.
+  await entry("probe").locator(".grants").getByText("show events in your programs").waitFor();
+  const errors = entry("probe").locator(".plugin-errors li");
+  await errors.filter({ hasText: "execute_action" }).getByText(/the probe fell over/).first().waitFor();
+  expect(await entry("probe").locator("summary").innerText()).toMatch(/\d+ errors?/);
   await tab.accessible();
   const plugins = JSON.parse(await exported("Export")) as { name: string; state: string }[];
   expect(plugins.find((plugin) => plugin.name === "files")).toMatchObject({ state: "running" });

@@ -10,7 +10,7 @@ let browser: Browser;
 beforeAll(async () => {
   const token = '\n[[server.tokens]]\ntoken = "the-tide-turns-at-six"\ntenant = "acme"\nuser = "ana"\n';
   // A name that is not of this machine, as far as the browser knows.
-  [server, browser] = await Promise.all([Server.start(token), launch(...OTHER_NAME)]);
+  [server, browser] = await Promise.all([Server.start(token), launch({}, OTHER_NAME)]);
 });
 afterAll(async () => {
   await browser.close();

@@ -36,13 +36,13 @@ export class Server {
     return { ...process.env, ORLOP_HOME: join(this.folder, "home"), XDG_CONFIG_HOME: join(this.folder, "config"), NO_COLOR: "1" };
   }
 
-  /** Starts one, with `more` behind its configuration. */
-  static async start(more = ""): Promise<Server> {
+  /** Starts one, with `more` behind its configuration, in a copy of a project: that of the tests, or that of the pictures. */
+  static async start(more = "", project: "project" | "demo" = "project"): Promise<Server> {
     const folder = await mkdtemp(join(tmpdir(), "orlop-page-"));
-    await cp(resolve(import.meta.dirname, "project"), join(folder, "work"), { recursive: true });
+    await cp(resolve(import.meta.dirname, project), join(folder, "work"), { recursive: true });
     await appendFile(join(folder, "work/orlop.toml"), more);
     const server = new Server(folder, await freePort());
-    execFileSync(PROGRAM, ["--config", server.config, "plugin", "accept", "probe", "--yes"], { cwd: join(folder, "work"), env: server.env, stdio: "pipe" });
+    if (project === "project") execFileSync(PROGRAM, ["--config", server.config, "plugin", "accept", "probe", "--yes"], { cwd: join(folder, "work"), env: server.env, stdio: "pipe" });
     await server.up();
     return server;
   }

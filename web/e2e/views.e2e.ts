@@ -215,6 +215,50 @@ test("a conversation goes on at the size of a phone, by touch", async () => {
   await tab.quiet();
 });
 
+test("on a phone, what can be done with a message is shown for the last one, and for one that is tapped", async () => {
+  const tab = await Tab.session(browser, server, await server.session("hello", "hello again"), PHONE);
+  const tools = (text: string) => tab.page.locator(".item", { hasText: text }).locator(".message-tools");
+  const shown = (text: string) => tools(text).evaluate((box) => getComputedStyle(box).opacity === "1" && getComputedStyle(box).pointerEvents !== "none");
+  await tab.answer.waitFor();
+  expect(await shown("hello again")).toBe(false);
+  expect(await tab.page.locator(".item[data-last] .message-tools").evaluate((box) => getComputedStyle(box).opacity)).toBe("1");
+  await tab.page.locator(".bubble", { hasText: "hello again" }).tap();
+  await expect.poll(() => shown("hello again")).toBe(true);
+  await tab.page.locator(".bubble", { hasText: /^hello$/ }).tap();
+  await expect.poll(() => shown("hello again")).toBe(false);
+  await tab.quiet();
+});
+
+test("the way to the end stands beside the text, and reading with keys draws no frame around it", async () => {
+  const tab = await Tab.session(browser, server, worked);
+  await tab.answer.waitFor();
+  await tab.page.locator(".scroller").press("Home");
+  const jump = await tab.page.getByRole("button", { name: "Jump to latest" }).boundingBox();
+  const text = await tab.page.locator(".item").first().boundingBox();
+  expect(jump?.x).toBeGreaterThanOrEqual((text?.x ?? 0) + (text?.width ?? 0));
+  expect(await tab.page.locator(".scroller").evaluate((view) => getComputedStyle(view).outlineStyle)).toBe("none");
+  // The agent and its model have the same name, which is said once.
+  expect(await tab.page.locator(".choice-button").innerText()).toMatch(/^Agent\s+mate$/);
+  await tab.quiet();
+});
+
+test("cards say whether they are open, and plans and changes are", async () => {
+  const tab = await Tab.session(browser, server, worked);
+  await tab.answer.waitFor();
+  await tab.page.locator(".scroller").press("Home");
+  const head = (name: string) => tab.page.getByRole("button", { name: new RegExp(`^${name}`) });
+  expect(await head("read_file").getAttribute("aria-expanded")).toBe("false");
+  expect(await head("todo").getAttribute("aria-expanded")).toBe("true");
+  expect(await head("todo").innerText()).toContain("1 of 3");
+  const diff = tab.page.getByRole("group", { name: "Changes: 1 lines added, 1 removed" });
+  expect(await diff.locator('[data-kind="added"] [data-number="4"]').count()).toBe(1);
+  expect(await diff.getByText("+++").count()).toBe(0);
+  await head("edit_file").click();
+  await diff.waitFor({ state: "detached" });
+  expect(await head("edit_file").getAttribute("aria-expanded")).toBe("false");
+  await tab.quiet();
+});
+
 /** Walks with Tab, or back with Shift+Tab, to what has this name. */
 async function walkTo(tab: Tab, name: RegExp, key: "Tab" | "Shift+Tab"): Promise<void> {
   for (let steps = 0; steps < 80; steps += 1) {

@@ -4,6 +4,7 @@
 //! made from that table.
 
 mod bench;
+mod book;
 mod clients;
 mod coverage;
 mod licences;
@@ -70,9 +71,15 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "web",
-        arguments: "[--test]",
-        summary: "build the web page, which the next build of the program takes in; test it in a browser",
+        arguments: "[--test | --pictures]",
+        summary: "build the web page, which the next build of the program takes in; test it in a browser; take the pictures of the documentation",
         run: web::run,
+    },
+    Command {
+        name: "book",
+        arguments: "",
+        summary: "check that every page of docs/ is in the book, and that every link leads somewhere",
+        run: book::run,
     },
     Command {
         name: "bench",

@@ -12,7 +12,7 @@ use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 use crate::workspace::Workspace;
-use crate::{clients, coverage, licences, mcp, model, openapi, process, schemas, web};
+use crate::{book, clients, coverage, licences, mcp, model, openapi, process, schemas, web};
 use skips::Skips;
 use tally::Tally;
 
@@ -30,6 +30,7 @@ fn steps() -> Vec<Step> {
         Step { title: "web page", run: web_page },
         Step { title: "clippy", run: |workspace, _| clippy(workspace) },
         Step { title: "licences", run: |workspace, _| licences::check(workspace) },
+        Step { title: "book", run: |workspace, _| book::check(workspace) },
         Step { title: "schemas", run: |workspace, _| schemas::check(workspace) },
         Step { title: "SDK for Python", run: |workspace, _| python_sdk(workspace) },
         Step { title: "SDK for TypeScript", run: |workspace, _| typescript_sdk(workspace) },

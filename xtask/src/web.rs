@@ -1,5 +1,5 @@
-//! `cargo xtask web`: builds the web page, which the next build of the program takes in, and tests
-//! it in a browser, against a program that has it inside.
+//! `cargo xtask web`: builds the web page, which the next build of the program takes in, tests it in
+//! a browser, against a program that has it inside, and takes the pictures of the documentation.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -18,6 +18,10 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[&str]) -> Result<ExitCode,
         ["--test"] => {
             build(workspace)?;
             test_in_browser(workspace, &browser()?, |_| {})?;
+        }
+        ["--pictures"] => {
+            build(workspace)?;
+            in_browser(workspace, &browser()?, "pictures", |_| {})?;
         }
         other => return Err(crate::unknown_arguments("web", other)),
     }
@@ -59,10 +63,20 @@ pub(crate) fn test_in_browser(
     browser: &Path,
     look: impl FnMut(&str),
 ) -> Result<(), String> {
+    in_browser(workspace, browser, "e2e", look)
+}
+
+/// Runs a script of the page in a browser, against a program built now.
+fn in_browser(
+    workspace: &Workspace,
+    browser: &Path,
+    script: &str,
+    look: impl FnMut(&str),
+) -> Result<(), String> {
     let program = workspace.built_program()?;
-    let mut tests = npm(workspace, ["run", "e2e"]);
+    let mut tests = npm(workspace, ["run", script]);
     tests.env(CHROMIUM, browser).env("ORLOP_BIN", program);
-    // What is tested is what the program serves.
+    // What is looked at is what the program serves.
     process::stream(tests.env_remove("ORLOP_PAGE"), look)
 }
 

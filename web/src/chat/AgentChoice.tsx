@@ -50,7 +50,7 @@ export function AgentChoice() {
         trigger={
           <button type="button" className="choice-button">
             <span className="visually-hidden">Agent</span> <span>{agentId}</span>
-            {model && (
+            {model && model !== agentId && (
               <>
                 <span className="visually-hidden">with model</span> <span className="muted">{model}</span>
               </>

@@ -21,15 +21,15 @@ export function ApprovalCard({ tool, approval }: Props) {
 function Permission({ tool, approval }: Props) {
   const page = usePage();
   const [remember, setRemember] = useState<RememberScope | null>(null);
-  const [reason, setReason] = useState("");
+  // What the model is told of a refusal; `null` as long as nobody wants to say something.
+  const [reason, setReason] = useState<string | null>(null);
   const [sent, setSent] = useState(false);
-  const name = useId();
   const decide = async (decision: "allow" | "deny") => {
     setSent(true);
     const done = await page.chat.decide(approval.requestId, tool.callId, {
       decision,
       ...(remember ? { remember } : {}),
-      ...(decision === "deny" && reason.trim() ? { reason: reason.trim() } : {}),
+      ...(decision === "deny" && reason?.trim() ? { reason: reason.trim() } : {}),
     });
     if (!done) setSent(false);
   };
@@ -39,31 +39,66 @@ function Permission({ tool, approval }: Props) {
         <InlineCode text={approval.reason || `May ${tool.name} run?`} />
       </p>
       <WhatWouldRun tool={tool} approval={approval} />
-      {approval.remember.length > 0 && (
-        <fieldset className="remember">
-          <legend>Remember this answer</legend>
-          <label>
-            <input type="radio" name={name} checked={remember === null} onChange={() => setRemember(null)} /> Only this once
-          </label>
-          {scopes(approval).map(({ scope, rules }) => (
-            <label key={scope}>
-              <input type="radio" name={name} checked={remember === scope} onChange={() => setRemember(scope)} />
-              {scope === "session" ? "For this session" : "Always"}
-              <code>{rules.join(", ")}</code>
-            </label>
-          ))}
-        </fieldset>
+      {approval.remember.length > 0 && <Remember approval={approval} chosen={remember} onChoose={setRemember} />}
+      {reason === null ? (
+        <div className="row">
+          <button type="button" className="button primary" disabled={sent} onClick={() => void decide("allow")}>
+            Allow
+          </button>
+          <button type="button" className="button" disabled={sent} onClick={() => void decide("deny")}>
+            Deny
+          </button>
+          <button type="button" className="link-button" disabled={sent} onClick={() => setReason("")}>
+            Say why not
+          </button>
+        </div>
+      ) : (
+        <form
+          className="row"
+          onSubmit={(event) => {
+            event.preventDefault();
+            void decide("deny");
+          }}
+        >
+          <input type="text" className="deny-reason" aria-label="Why not" placeholder="Why not? The model reads it" value={reason} onChange={(event) => setReason(event.target.value)} autoFocus />
+          <button type="submit" className="button" disabled={sent}>
+            Deny
+          </button>
+          <button type="button" className="link-button" disabled={sent} onClick={() => setReason(null)}>
+            Back
+          </button>
+        </form>
       )}
-      <div className="row">
-        <button type="button" className="button primary" disabled={sent} onClick={() => void decide("allow")}>
-          Allow
-        </button>
-        <button type="button" className="button" disabled={sent} onClick={() => void decide("deny")}>
-          Deny
-        </button>
-        <input type="text" className="deny-reason" aria-label="Why not" placeholder="Why not? The model reads it" value={reason} onChange={(event) => setReason(event.target.value)} />
-      </div>
     </div>
+  );
+}
+
+/** For how long an answer counts, and for which calls. */
+function Remember({ approval, chosen, onChoose }: { approval: Approval; chosen: RememberScope | null; onChoose: (scope: RememberScope | null) => void }) {
+  const name = useId();
+  const offered = scopes(approval);
+  const rules = offered.find(({ scope }) => scope === chosen)?.rules ?? [];
+  return (
+    <fieldset className="remember segmented">
+      <legend className="visually-hidden">Remember this answer</legend>
+      <div>
+        <label>
+          <input type="radio" name={name} checked={chosen === null} onChange={() => onChoose(null)} />
+          <span>Only this once</span>
+        </label>
+        {offered.map(({ scope }) => (
+          <label key={scope}>
+            <input type="radio" name={name} checked={chosen === scope} onChange={() => onChoose(scope)} />
+            <span>{scope === "session" ? "For this session" : "Always"}</span>
+          </label>
+        ))}
+      </div>
+      {rules.length > 0 && (
+        <p className="remembered" role="status">
+          For every call that fits <code>{rules.join(", ")}</code>
+        </p>
+      )}
+    </fieldset>
   );
 }
 

@@ -1,6 +1,6 @@
 //! The head of a session: its name, the buttons of plugins, and what can be done with it.
 
-import { Activity, Archive, ArchiveRestore, Download, Ellipsis, FileDown, GitBranch, Menu as MenuIcon, Pencil, Pin, PinOff, Settings2, Share2, Trash2 } from "lucide-react";
+import { Activity, Archive, ArchiveRestore, CornerLeftUp, Download, Ellipsis, FileDown, GitBranch, Menu as MenuIcon, Pencil, Pin, PinOff, Settings2, Share2, Trash2 } from "lucide-react";
 import { useMemo } from "react";
 import { useActionDialog } from "../actions/ActionDialog";
 import { ElementIcon } from "../actions/ElementIcon";
@@ -30,11 +30,17 @@ export function ChatHeader() {
   const stored = metadata?.title;
   const title = titleOf(sessions.find((held) => held.session_id === openId) ?? { title: typeof stored === "string" ? stored : null });
   const [pinned, archived] = [metadata?.pinned === true, metadata?.archived === true];
+  const worksFor = typeof metadata?.parent_session_id === "string" ? metadata.parent_session_id : null;
   return (
     <header className="chat-header">
       <IconButton label={sidebar ? "Hide sessions" : "Show sessions"} aria-expanded={sidebar} className="sidebar-toggle" onClick={() => setSidebar(!sidebar)}>
         <MenuIcon />
       </IconButton>
+      {openId && worksFor && (
+        <IconButton label="Back to the session it works for" onClick={() => page.go(worksFor)}>
+          <CornerLeftUp />
+        </IconButton>
+      )}
       <h1 title={title}>{openId ? title : "New session"}</h1>
       {openId && (
         <>

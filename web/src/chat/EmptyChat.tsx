@@ -13,7 +13,7 @@ export function EmptyChat() {
   const agent = agents.find((held) => held.agent_id === agentId);
   const templates = useTemplates(agentId, openId, newAgent);
   return (
-    <div className="empty">
+    <div className="empty start">
       <h2>What shall we work on?</h2>
       {agent?.description && <p>{agent.description}</p>}
       {templates.length > 0 && (
@@ -28,7 +28,7 @@ export function EmptyChat() {
         </ul>
       )}
       <p className="hints">
-        <kbd>/</kbd> commands <kbd>@</kbd> files <kbd>{shortcutText("palette")}</kbd> everything else
+        <kbd>{shortcutText("palette")}</kbd> finds everything <kbd>{shortcutText("shortcuts")}</kbd> lists the keys
       </p>
     </div>
   );

@@ -1,6 +1,6 @@
 //! One item of a conversation, drawn again only when it changed.
 
-import { Info, TriangleAlert } from "lucide-react";
+import { ChevronRight, Info, TriangleAlert } from "lucide-react";
 import { memo } from "react";
 import { type Item, textOf } from "../state/items";
 import { AnswerMessage } from "./AnswerMessage";
@@ -19,7 +19,10 @@ export const ItemView = memo(function ItemView({ item }: { item: Item }) {
     case "system":
       return (
         <details className="fold system-message">
-          <summary>Instructions</summary>
+          <summary>
+            <ChevronRight aria-hidden className="chevron" />
+            Instructions
+          </summary>
           <pre>{textOf(item.message.content)}</pre>
         </details>
       );

@@ -1,10 +1,11 @@
 //! The conversation: only what is near the view is in the page, and it stays at the end until somebody scrolls away.
 
 import { ArrowDown } from "lucide-react";
-import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { type MouseEvent, useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { Virtualizer, type VirtualizerHandle } from "virtua";
 import type { Item } from "../state/items";
 import { Boundary } from "../ui/Boundary";
+import { IconButton } from "../ui/IconButton";
 import { ItemView } from "./ItemView";
 
 interface Props {
@@ -89,6 +90,13 @@ export function MessageList({ sessionId, items, busy, after, shown = 0 }: Props)
     setAway(!sticks.current && distance > NEAR * 4);
   };
 
+  // Fingers do not hover: what can be done with a message is shown once it is tapped.
+  const onTap = (event: MouseEvent) => {
+    const tapped = event.target instanceof Element ? event.target.closest(".item") : null;
+    for (const other of scroller.current?.querySelectorAll(".item[data-tapped]") ?? []) if (other !== tapped) other.removeAttribute("data-tapped");
+    tapped?.setAttribute("data-tapped", "");
+  };
+
   const letGo = () => {
     goingUntil.current = 0;
   };
@@ -96,7 +104,7 @@ export function MessageList({ sessionId, items, busy, after, shown = 0 }: Props)
   return (
     <div className="messages">
       <div className="scroller" ref={scroller} onScroll={onScroll} onWheel={letGo} onTouchMove={letGo} onKeyDown={letGo} onPointerDown={letGo} tabIndex={0} role="region" aria-label="Conversation">
-        <div className="column">
+        <div className="column" onClick={onTap}>
           <div role="feed" aria-busy={busy} aria-label="Messages">
             <Virtualizer ref={list} scrollRef={scroller} data={items} itemSize={120} bufferSize={600}>
               {(item, place) => (
@@ -112,13 +120,9 @@ export function MessageList({ sessionId, items, busy, after, shown = 0 }: Props)
         </div>
       </div>
       {away && (
-        <button
-          type="button"
-          className="jump"
-          onClick={stick}
-        >
-          <ArrowDown aria-hidden /> Jump to latest
-        </button>
+        <IconButton label="Jump to latest" className="jump" onClick={stick}>
+          <ArrowDown aria-hidden />
+        </IconButton>
       )}
     </div>
   );

@@ -1,39 +1,40 @@
 //! A tool call: what it does, how far it is, what came of it.
 
 import { Ban, Check, ChevronRight, CircleHelp, LoaderCircle, PencilLine, X } from "lucide-react";
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
+import { isMap } from "../api/types";
 import { headline } from "../state/calls";
 import type { ToolItem, ToolStatus } from "../state/items";
 import { duration } from "../ui/format";
 import { plainText } from "../actions/safe";
 import { ApprovalCard } from "./ApprovalCard";
-import { DelegatedTurn } from "./DelegatedTurn";
+import { Arguments } from "./Arguments";
+import { Delegations } from "./Delegations";
+import { changesOf } from "./diff";
+import { planFacts } from "./Plan";
 import { ToolMenus } from "./ToolMenus";
 import { Preview, ToolResult } from "./ToolResult";
 
 export function ToolCard({ tool }: { tool: ToolItem }) {
-  const [open, setOpen] = useState(false);
-  const took = tool.took ?? (tool.began !== null && tool.ended !== null ? tool.ended - tool.began : null);
-  const isPlan = tool.display?.type === "todo";
-  const isDiff = tool.display?.type === "diff";
+  const [chosen, setChosen] = useState<boolean | null>(null);
+  // Plans and changes are what people look for; they need not be asked for, and say what the arguments say.
+  const telling = tool.display?.type === "todo" || tool.display?.type === "diff";
+  const open = chosen ?? telling;
   return (
     <div className="tool" data-status={tool.status}>
-      <button type="button" className="tool-head" aria-expanded={open} onClick={() => setOpen(!open)}>
+      <button type="button" className="tool-head" aria-expanded={open} onClick={() => setChosen(!open)}>
         <StatusIcon status={tool.status} denied={tool.decision?.decision === "deny"} />
         <span className="tool-name">{tool.name}</span>
         <span className="tool-line">{headline(tool.arguments)}</span>
-        <span className="tool-state">{stateText(tool.status, took)}</span>
+        <span className="tool-state">{stateOf(tool)}</span>
         <ChevronRight aria-hidden className="chevron" />
       </button>
       {tool.approval && <ApprovalCard tool={tool} approval={tool.approval} />}
-      {tool.children.map((child) => (
-        <DelegatedTurn key={child.requestId} turn={child} />
-      ))}
+      <Delegations tool={tool} />
       {!open && tool.status === "running" && tool.output !== "" && <Tail text={tool.output} />}
-      {!open && (isPlan || isDiff) && <ToolResult tool={tool} />}
       {open && (
         <div className="tool-body">
-          <Arguments given={tool.arguments} />
+          {!telling && <Arguments given={tool.arguments} />}
           {tool.preview !== "" && !tool.approval && tool.result === null && <Preview text={tool.preview} />}
           {tool.output !== "" && tool.result === null && <pre tabIndex={0}>{plainText(tool.output)}</pre>}
           {tool.result !== null && <ToolResult tool={tool} />}
@@ -65,8 +66,9 @@ function StatusIcon({ status, denied }: { status: ToolStatus; denied: boolean })
   }
 }
 
-function stateText(status: ToolStatus, took: number | null): string {
-  switch (status) {
+/** At the end of the head: how far it is, and once it is done, how much it was. */
+function stateOf(tool: ToolItem): ReactNode {
+  switch (tool.status) {
     case "writing":
       return "writing";
     case "running":
@@ -74,21 +76,24 @@ function stateText(status: ToolStatus, took: number | null): string {
     case "waiting":
       return "waits for you";
     case "done":
-      return took !== null && took >= 100 ? duration(took) : "";
+      return amountOf(tool);
     case "failed":
-      return "failed";
+      return tool.decision?.decision === "deny" ? "denied" : "failed";
   }
 }
 
-function Arguments({ given }: { given: ToolItem["arguments"] }) {
-  const text = typeof given === "string" ? given : JSON.stringify(given, null, 2);
-  if (text === "{}" || text === "") return null;
-  return (
-    <div className="labelled">
-      <span>Arguments</span>
-      <pre tabIndex={0}>{text}</pre>
-    </div>
-  );
+function amountOf({ display, took, began, ended }: ToolItem): ReactNode {
+  if (display?.type === "todo" && Array.isArray(display.items)) return planFacts(display.items.filter(isMap));
+  if (display?.type === "diff") {
+    const { added, removed } = changesOf(display);
+    return (
+      <span className="counts">
+        <span className="added">+{added}</span> <span className="removed">−{removed}</span>
+      </span>
+    );
+  }
+  const ms = took ?? (began !== null && ended !== null ? ended - began : null);
+  return ms !== null && ms >= 100 ? duration(ms) : "";
 }
 
 /** The last lines of what a tool says while it runs. */

@@ -1,40 +1,72 @@
-//! What a tool gave back, in the form it asks to be shown in: text, a diff, a plan.
+//! What a tool gave back, in the form it asks to be shown in: text, a diff, a plan, a page, a report.
 
-import { Circle, CircleCheck, CircleDot } from "lucide-react";
-import { useState } from "react";
+import type { ReactNode } from "react";
 import { type JsonMap, isMap } from "../api/types";
 import { plainText } from "../actions/safe";
 import type { ToolItem } from "../state/items";
 import { duration } from "../ui/format";
+import { Markdown } from "../ui/Markdown";
 import { Diff, looksLikeDiff } from "./Diff";
+import { Folded } from "./Folded";
 import { Parts } from "./Parts";
+import { Plan } from "./Plan";
+import { WebPage } from "./WebPage";
 
-const FOLD_LINES = 24;
+/** How each type of display is drawn; `null` where it lacks what it is drawn from, which is shown as text then. */
+const DRAWN: Record<string, (display: JsonMap, result: string) => ReactNode> = {
+  text: (display) => textOf(display.content, "Result"),
+  answer: (display) => textOf(display.content, "Answer"),
+  terminal: (display) => textOf(display.output, terminalFacts(display)),
+  diff: ({ diff }) => (typeof diff === "string" ? <Diff text={diff} /> : null),
+  todo: ({ items }) => (Array.isArray(items) ? <Plan items={items.filter(isMap)} /> : null),
+  web_page: (display, result) => <WebPage display={display} result={result} />,
+  delegate: ({ content }) => (typeof content === "string" ? <Report text={content} /> : null),
+};
 
 export function ToolResult({ tool }: { tool: ToolItem }) {
-  const { display, result } = tool;
-  if (display?.type === "diff" && typeof display.diff === "string") return <Diff text={display.diff} />;
-  if (display?.type === "todo" && Array.isArray(display.items)) return <Plan items={display.items.filter(isMap)} />;
-  const known = typeof display?.content === "string" ? display.content : typeof display?.output === "string" ? display.output : null;
-  const unknown = display && typeof display.type === "string" && !KNOWN.includes(display.type) ? display : null;
+  const { display } = tool;
+  const result = tool.result ?? "";
+  const type = typeof display?.type === "string" ? display.type : null;
+  const draw = type !== null && Object.hasOwn(DRAWN, type) ? DRAWN[type] : undefined;
   return (
     <>
-      <div className="labelled">
-        <span>{display?.type === "terminal" ? terminalFacts(display) : "Result"}</span>
-        <Folded text={plainText(known ?? result ?? "")} />
-        <Parts parts={tool.parts} />
-      </div>
-      {unknown && (
-        <div className="labelled">
-          <span>Shown as “{String(unknown.type)}”, which this page does not know</span>
-          <Folded text={JSON.stringify(unknown, null, 2)} />
-        </div>
-      )}
+      {(display && draw?.(display, result)) ?? textOf(display?.content ?? display?.output, "Result") ?? textOf(result, "Result")}
+      <Parts parts={tool.parts} />
+      {display && type !== null && !draw && <UnknownDisplay type={type} display={display} />}
     </>
   );
 }
 
-const KNOWN = ["text", "diff", "todo", "terminal", "answer"];
+function UnknownDisplay({ type, display }: { type: string; display: JsonMap }) {
+  return (
+    <div className="labelled" data-unknown-display={type}>
+      <span>Shown as “{type}”, which this page does not know</span>
+      <Folded text={JSON.stringify(display, null, 2)} />
+    </div>
+  );
+}
+
+function textOf(text: unknown, label: string): ReactNode {
+  if (typeof text !== "string") return null;
+  return (
+    <div className="labelled">
+      <span>{label}</span>
+      <Folded text={plainText(text)} />
+    </div>
+  );
+}
+
+/** What another agent says it did; models write Markdown. */
+function Report({ text }: { text: string }) {
+  return (
+    <div className="labelled">
+      <span>Report</span>
+      <div className="report">
+        <Markdown text={plainText(text)} />
+      </div>
+    </div>
+  );
+}
 
 /** How a command ended. */
 function terminalFacts(display: JsonMap): string {
@@ -50,40 +82,4 @@ function terminalFacts(display: JsonMap): string {
 /** What a call is about to do, in the words of its tool. */
 export function Preview({ text }: { text: string }) {
   return looksLikeDiff(text) ? <Diff text={text} /> : <Folded text={plainText(text)} />;
-}
-
-function Folded({ text }: { text: string }) {
-  const [all, setAll] = useState(false);
-  const lines = text.split("\n");
-  const long = lines.length > FOLD_LINES + 4;
-  if (text.trim() === "") return <p className="muted">Nothing.</p>;
-  return (
-    <>
-      <pre tabIndex={0}>{long && !all ? lines.slice(0, FOLD_LINES).join("\n") : text}</pre>
-      {long && (
-        <button type="button" className="link-button" onClick={() => setAll(!all)} aria-expanded={all}>
-          {all ? "Show less" : `Show all ${lines.length} lines`}
-        </button>
-      )}
-    </>
-  );
-}
-
-function Plan({ items }: { items: JsonMap[] }) {
-  const done = items.filter((item) => item.status === "completed").length;
-  return (
-    <div className="plan" role="group" aria-label="Plan">
-      <div className="plan-head">
-        Plan <span className="muted">{`${done} of ${items.length}`}</span>
-      </div>
-      <ul>
-        {items.map((item, place) => (
-          <li key={place} data-status={String(item.status)}>
-            {item.status === "completed" ? <CircleCheck aria-label="done" /> : item.status === "in_progress" ? <CircleDot aria-label="in progress" /> : <Circle aria-label="open" />}
-            <span>{String(item.text ?? "")}</span>
-          </li>
-        ))}
-      </ul>
-    </div>
-  );
 }

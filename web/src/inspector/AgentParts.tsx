@@ -3,7 +3,7 @@
 import { plainLine } from "../actions/safe";
 import { type JsonMap, isMap } from "../api/types";
 import { useApp, usePage } from "../state/page";
-import { useLoaded } from "./useLoaded";
+import { useLoaded } from "../ui/useLoaded";
 
 export function AgentParts() {
   const page = usePage();

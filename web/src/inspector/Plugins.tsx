@@ -1,6 +1,6 @@
 //! The plugins of the server: what each is, how it is doing, what it may do, and what went wrong.
 
-import { CircleAlert, CircleCheck, CircleDashed, CircleOff } from "lucide-react";
+import { ChevronRight, CircleAlert, CircleCheck, CircleDashed, CircleOff } from "lucide-react";
 import { useMemo, useState } from "react";
 import { plainLine } from "../actions/safe";
 import type { Plugin } from "../api/types";
@@ -9,7 +9,7 @@ import { duration, when } from "../ui/format";
 import { download } from "../sessions/commands";
 import { ExportButton } from "./ExportButton";
 import { errorsOf, inOrder, secondsOf } from "./plugins";
-import { useLoaded } from "./useLoaded";
+import { useLoaded } from "../ui/useLoaded";
 
 export function Plugins() {
   const page = usePage();
@@ -45,6 +45,7 @@ function PluginEntry({ plugin, most }: { plugin: Plugin; most: number }) {
   return (
     <details open={plugin.state === "failed" || undefined}>
       <summary>
+        <ChevronRight aria-hidden className="chevron" />
         <StateIcon state={plugin.state} />
         <strong>{plainLine(plugin.name)}</strong>
         <span className="muted">{plugin.kinds.join(", ")}</span>

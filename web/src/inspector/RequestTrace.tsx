@@ -7,8 +7,10 @@ import { download } from "../sessions/commands";
 import { useApp, usePage } from "../state/page";
 import { duration, when } from "../ui/format";
 import { ExportButton } from "./ExportButton";
+import { ticksOf } from "./scale";
 import { type Row, timelineOf } from "./timeline";
-import { useLoaded } from "./useLoaded";
+import { timelineSvg } from "./timelineSvg";
+import { useLoaded } from "../ui/useLoaded";
 
 export function RequestTrace() {
   const page = usePage();
@@ -48,17 +50,35 @@ function Trace({ request }: { request: RequestState }) {
   if (!trace) return <p className="muted">Loading.</p>;
   return (
     <>
-      <div className="row-between">
-        <label className="check">
-          <input type="checkbox" checked={all} onChange={(event) => setAll(event.target.checked)} /> Show every hook
-        </label>
-        <ExportButton onExport={() => download(`trace-${request.request_id}.json`, "application/json", JSON.stringify(trace, null, 2))} />
+      <label className="check">
+        <input type="checkbox" checked={all} onChange={(event) => setAll(event.target.checked)} /> Show every hook
+        {timeline.hidden > 0 && <span className="muted">{`${timeline.hidden} more`}</span>}
+      </label>
+      <div className="timeline-frame">
+        <Axis length={timeline.length} />
+        <ol className="timeline" aria-label={`Timeline of ${duration(timeline.length / 1_000)}`}>
+          {timeline.rows.map((row) => (
+            <TimelineRow key={row.key} row={row} length={timeline.length} open={open === row.key} onToggle={() => setOpen(open === row.key ? null : row.key)} />
+          ))}
+        </ol>
       </div>
-      <ol className="timeline" aria-label={`Timeline of ${duration(timeline.length / 1_000)}`}>
-        {timeline.rows.map((row) => (
-          <TimelineRow key={row.key} row={row} length={timeline.length} open={open === row.key} onToggle={() => setOpen(open === row.key ? null : row.key)} />
-        ))}
-      </ol>
+      <p className="legend">
+        <span>
+          <i className="key" data-group="model" /> model
+        </span>
+        <span>
+          <i className="key" data-group="tool" /> tool
+        </span>
+        <span>
+          <i className="key" data-group="hook" /> hook
+        </span>
+        <span>
+          <i className="key" data-failed /> failed
+        </span>
+        <span>
+          <i className="changed" /> changed something
+        </span>
+      </p>
       <h2>By plugin</h2>
       <table className="numbers">
         <thead>
@@ -83,25 +103,51 @@ function Trace({ request }: { request: RequestState }) {
           ))}
         </tbody>
       </table>
+      <div className="row">
+        <ExportButton label="Export as JSON" onExport={() => download(`trace-${request.request_id}.json`, "application/json", JSON.stringify(trace, null, 2))} />
+        <ExportButton label="Export as SVG" onExport={() => download(`trace-${request.request_id}.svg`, "image/svg+xml", timelineSvg(timeline))} />
+      </div>
     </>
+  );
+}
+
+/** The marks of time above the bars, and their lines down through all rows. */
+function Axis({ length }: { length: number }) {
+  return (
+    <div className="timeline-axis" aria-hidden>
+      {ticksOf(length, 3).map((tick) => (
+        <span key={tick} style={{ left: `${(tick / length) * 100}%` }}>
+          {tick === 0 ? "0" : duration(tick / 1_000)}
+        </span>
+      ))}
+    </div>
   );
 }
 
 function TimelineRow({ row, length, open, onToggle }: { row: Row; length: number; open: boolean; onToggle: () => void }) {
   const left = (row.start / length) * 100;
-  const width = Math.max(0.6, (row.duration / length) * 100);
+  const width = Math.max(1.2, (row.duration / length) * 100);
+  const facts = row.usage ? usageFacts(row.usage) : [];
   return (
-    <li data-group={row.group} data-failed={row.failed || undefined}>
+    <li data-group={row.group} data-depth={row.depth} data-failed={row.failed || undefined}>
       <button type="button" aria-expanded={open} onClick={onToggle}>
         <span className="timeline-label">
-          {row.label} <span className="muted">{row.detail}</span>
-          {row.changed && <span className="changed" role="img" aria-label="changed something" />}
+          <span className="timeline-name" title={[row.label, row.detail].filter(Boolean).join(" ")}>
+            {row.label} {row.depth === 1 && <span className="muted">{row.detail}</span>}
+          </span>
+          {row.depth === 0 && row.detail !== "" && <small>{row.detail}</small>}
+          {facts.length > 0 && <small>{facts.join(" · ")}</small>}
+          {row.change !== "" && (
+            <small className="timeline-change">
+              <span className="changed" aria-hidden />
+              <span className="visually-hidden">changed</span> {row.change}
+            </small>
+          )}
         </span>
-        <span className="timeline-time">{duration(row.duration / 1_000)}</span>
-        <svg className="timeline-bar" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden>
-          <rect className="track" width="100" height="4" />
-          <rect className="bar" x={Math.min(left, 99.4)} width={width} height="4" />
+        <svg className="timeline-bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden>
+          <rect className="bar" x={Math.min(left, 98.8)} width={width} height="8" />
         </svg>
+        <span className="timeline-time">{duration(row.duration / 1_000)}</span>
       </button>
       {open && <pre tabIndex={0}>{JSON.stringify(row.entry, null, 2)}</pre>}
     </li>

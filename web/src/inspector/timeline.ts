@@ -1,6 +1,6 @@
-//! The trace of a request as rows of a timeline. Pure.
+//! The trace of a request as rows of a timeline: model calls and tools, with the hooks that ran inside of them. Pure.
 
-import { type TraceEntry, isMap } from "../api/types";
+import { type Json, type JsonMap, type TraceEntry, isMap } from "../api/types";
 
 export interface Row {
   key: number;
@@ -8,38 +8,73 @@ export interface Row {
   group: "model" | "tool" | "hook" | "lifecycle" | "other";
   label: string;
   detail: string;
+  /** 1 for a hook that ran inside of a model call or a tool. */
+  depth: 0 | 1;
   start: number;
   duration: number;
   failed: boolean;
-  changed: boolean;
+  /** What it changed, in few words; empty if nothing. */
+  change: string;
+  /** Token counts and cost of a model call. */
+  usage: JsonMap | null;
   entry: TraceEntry;
 }
 
 export interface Timeline {
   rows: Row[];
+  /** How many rows are left out. */
+  hidden: number;
   /** Microseconds from the first start to the last end. */
   length: number;
   byPlugin: { plugin: string; calls: number; time: number; changes: number; failures: number }[];
 }
 
-/** Rows in the order they began. Model calls and tools are all shown; of the rest, what took no time and changed nothing is counted only. */
+/** A hook that took less and changed nothing is not worth a row of its own. */
+const WORTH_US = 1_000;
+
+/** Rows in the order they began, hooks behind the call they ran in. What only answers questions, or did next to nothing, is left out unless `all` are wanted. */
 export function timelineOf(trace: readonly TraceEntry[], all: boolean): Timeline {
   const rows = trace.map(rowOf).sort((a, b) => a.start - b.start || b.duration - a.duration);
   const length = Math.max(1, ...rows.map((row) => row.start + row.duration));
-  const telling = (row: Row) => row.group === "model" || row.group === "tool" || row.changed || row.failed || row.duration >= 1_000;
-  return { rows: all ? rows : rows.filter(telling), length, byPlugin: sums(trace) };
+  const shown = all ? rows : rows.filter(isTelling);
+  return { rows: nested(shown), hidden: rows.length - shown.length, length, byPlugin: sums(trace) };
+}
+
+function isTelling(row: Row): boolean {
+  if (row.group === "model" || row.group === "tool" || row.failed || row.change !== "") return true;
+  return !asksOnly(row.entry) && row.duration >= WORTH_US;
+}
+
+/** Each hook behind the model call or tool in whose time it ran; of several, the one that began last. */
+function nested(rows: Row[]): Row[] {
+  const calls = rows.filter(isCall);
+  const inside = new Map<number, Row[]>();
+  const outside: Row[] = [];
+  for (const row of rows) {
+    const call = isCall(row) ? undefined : calls.findLast((held) => held.start <= row.start && row.start + row.duration <= held.start + held.duration);
+    if (!call) outside.push(row);
+    else inside.set(call.key, [...(inside.get(call.key) ?? []), { ...row, depth: 1 }]);
+  }
+  return outside.flatMap((row) => [row, ...(inside.get(row.key) ?? [])]);
+}
+
+function isCall(row: Row): boolean {
+  return row.group === "model" || row.group === "tool";
 }
 
 function rowOf(entry: TraceEntry, key: number): Row {
   const group = groupOf(entry);
+  const { detail } = entry;
   return {
     key,
     group,
     ...wordsOf(entry, group),
+    depth: 0,
     start: entry.start_us,
     duration: entry.duration_us,
     failed: entry.outcome !== "ok",
-    changed: isChange(entry),
+    change: entry.outcome === "ok" ? changeOf(entry) : "",
+    usage: group === "model" && isMap(detail) && isMap(detail.usage) ? detail.usage : null,
     entry,
   };
 }
@@ -52,7 +87,7 @@ function wordsOf(entry: TraceEntry, group: Row["group"]): { label: string; detai
   const plain = typeof detail === "string" || typeof detail === "number" ? String(detail) : "";
   switch (group) {
     case "hook":
-      return { label: entry.plugin ?? "plugin", detail: [entry.hook, entry.action, entry.lifecycle && `at ${entry.lifecycle}`].filter(Boolean).join(" ") };
+      return { label: entry.plugin ?? "plugin", detail: [entry.action ?? entry.hook, entry.lifecycle && `at ${entry.lifecycle}`].filter(Boolean).join(" ") };
     case "model": {
       const number = typeof fields.step === "number" ? String(fields.step + 1) : plain;
       return { label: `Model call ${number}`.trim(), detail: [text("provider"), text("model")].filter(Boolean).join("/") };
@@ -66,10 +101,33 @@ function wordsOf(entry: TraceEntry, group: Row["group"]): { label: string; detai
   }
 }
 
-/** Hooks that are asked what there is answer something each time, and change nothing. */
-function isChange(entry: TraceEntry): boolean {
-  const asks = /^(get_|to_native|from_native|inspect_|format_|describe)/.test(entry.hook ?? "");
-  return !asks && entry.change !== undefined && entry.change !== null;
+/** Hooks that are asked what there is, or turn one form into another, answer something each time and change nothing. */
+function asksOnly(entry: TraceEntry): boolean {
+  return /^(get_|to_|from_|inspect_|format_|describe)/.test(entry.hook ?? "");
+}
+
+/** The provider's answer and a tool's result are what a call is for, not what a plugin changed about it. */
+function isTheWork(entry: TraceEntry): boolean {
+  return /^(call_api|stream_api|execute_tool|stream_tool)$/.test(entry.hook ?? "");
+}
+
+/** What a hook changed, in few words. */
+export function changeOf(entry: TraceEntry): string {
+  const { change } = entry;
+  if (change === undefined || change === null || asksOnly(entry) || isTheWork(entry)) return "";
+  if (!isMap(change)) return Array.isArray(change) ? `${change.length} ${change.length === 1 ? "item" : "items"}` : shortly(change);
+  if (change.status === "noop") return "";
+  const fields = Object.entries(change).filter(([, value]) => value !== null && value !== undefined && !isEmpty(value));
+  return fields.map(([name, value]) => (typeof value === "object" ? name : `${name} ${shortly(value as Json)}`)).join(", ");
+}
+
+function isEmpty(value: Json): boolean {
+  return typeof value === "object" && value !== null && Object.keys(value).length === 0;
+}
+
+function shortly(value: Json): string {
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }
 
 function groupOf(entry: TraceEntry): Row["group"] {
@@ -85,7 +143,7 @@ function sums(trace: readonly TraceEntry[]): Timeline["byPlugin"] {
     const sum = held.get(entry.plugin) ?? { plugin: entry.plugin, calls: 0, time: 0, changes: 0, failures: 0 };
     sum.calls += 1;
     sum.time += entry.duration_us;
-    sum.changes += isChange(entry) ? 1 : 0;
+    sum.changes += entry.outcome === "ok" && changeOf(entry) !== "" ? 1 : 0;
     sum.failures += entry.outcome === "ok" ? 0 : 1;
     held.set(entry.plugin, sum);
   }

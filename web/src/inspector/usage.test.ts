@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { csvOf, figuresOf } from "./usage";
+import { csvOf, figuresOf, lastDays } from "./usage";
 
 const tally = (input_tokens: number, output_tokens: number, cost: number) => ({ requests: 1, input_tokens, output_tokens, cost });
 
@@ -24,4 +24,15 @@ test("a spreadsheet gets names as names", () => {
   expect(lines).toContain("day,2026-01-01,1,10,1,0.1");
   expect(lines).toContain(`agent,"'=odd,""name""",1,10,1,0.1`);
   expect(lines.at(-1)).toBe("");
+});
+
+test("days without use are days, too", () => {
+  const { days } = figuresOf(usage);
+  const shown = lastDays(days, "2026-01-04", 5).map((day) => `${day.name} ${day.input}`);
+  expect(shown).toEqual(["2025-12-31 0", "2026-01-01 10", "2026-01-02 30", "2026-01-03 0", "2026-01-04 0"]);
+  expect(lastDays(days, "2026-01-01", 2).map((day) => day.name)).toEqual(["2026-01-01", "2026-01-02"]);
+});
+
+test("plugins that asked models of their own are counted by name", () => {
+  expect(figuresOf(usage).plugins).toEqual([{ name: "titles", calls: 1, input: 1, output: 1, cost: 0 }]);
 });

@@ -53,6 +53,18 @@ function added(sums: Sum[]): Sum[] {
   return [...held.values()].sort((a, b) => b.input + b.output - a.input - a.output);
 }
 
+const DAY_MS = 86_400_000;
+
+/** The last days up to today, or up to the last one with use, and those without use among them. Days are those of UTC, as they are counted. */
+export function lastDays(days: readonly Sum[], today: string, count: number): Sum[] {
+  const held = new Map(days.map((day) => [day.name, day]));
+  const last = Math.max(Date.parse(today), ...days.map((day) => Date.parse(day.name)).filter((at) => !Number.isNaN(at)));
+  return Array.from({ length: count }, (_, place) => {
+    const name = new Date(last - (count - 1 - place) * DAY_MS).toISOString().slice(0, 10);
+    return held.get(name) ?? sumOf(name, undefined);
+  });
+}
+
 /** A table for other programs: what was summed up, its name, and the figures. */
 export function csvOf({ days, agents, models, plugins }: UsageFigures): string {
   const rows = (kind: string, sums: Sum[]) => sums.map((sum) => [kind, field(sum.name), sum.calls, sum.input, sum.output, sum.cost].join(","));

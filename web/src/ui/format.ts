@@ -16,8 +16,12 @@ export function bytes(size: number): string {
 
 export function count(number: number): string {
   if (number < 10_000) return number.toLocaleString("en");
-  if (number < 1_000_000) return `${(number / 1_000).toFixed(number < 100_000 ? 1 : 0)}k`;
-  return `${(number / 1_000_000).toFixed(1)}M`;
+  if (number < 1_000_000) return `${rounded(number / 1_000, number < 100_000 ? 1 : 0)}k`;
+  return `${rounded(number / 1_000_000, 1)}M`;
+}
+
+function rounded(number: number, digits: number): string {
+  return number.toFixed(digits).replace(/\.0$/, "");
 }
 
 export function money(dollars: number): string {

@@ -60,6 +60,7 @@ class ProbeApplicationPlugin:
             {"id": "tell", "label": "Tell", "inputs": {"session_id": {"type": "string", "required": True}}},
             {"id": "again", "label": "Again", "inputs": {}},
             {"id": "fail", "label": "Fail", "inputs": {}},
+            {"id": "crash", "label": "Crash", "inputs": {}},
             {"id": "badges", "label": "Badges", "inputs": {"session_ids": {"type": "array"}}, "trigger": "session_list"},
         ]
 
@@ -71,6 +72,8 @@ class ProbeApplicationPlugin:
             return {"message": f"The sum is {total}.", "loud": params.get("loud")}
         if action_id == "fail":
             return {"status": "error", "error_type": "no_luck", "message": "It could not be done today."}
+        if action_id == "crash":
+            raise RuntimeError("the probe fell over")
         if action_id == "tell":
             ids = [params["session_id"]]
             if params.get("deleted"):

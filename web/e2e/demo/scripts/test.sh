@@ -1,0 +1,2 @@
+#!/bin/sh
+exec python3 -m unittest tests.test_table

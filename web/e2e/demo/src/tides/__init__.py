@@ -1,0 +1,1 @@
+"""Tide tables for the harbours of the coast."""
