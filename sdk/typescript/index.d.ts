@@ -170,6 +170,12 @@ export interface App {
   withSessionLock<T>(session_id: string, work: () => T | Promise<T>): Promise<T>;
   listActions(options?: { session_id?: string }): Promise<Json[]>;
   executeAction(plugin: string, action_id: string, params: Json, options?: { session_id?: string }): Promise<any>;
+  /** The files of a session: `id`, `name`, `media_type`, `size` and more. */
+  listAssets(session_id: string): Promise<Json[]>;
+  /** The bytes of a file. */
+  readAsset(asset_id: string): Promise<Uint8Array>;
+  /** Keeps a file with a session, or on its own; gives what is known of it. */
+  putAsset(name: string, data: Uint8Array | string, options?: { media_type?: string; session_id?: string }): Promise<Json>;
   getState(options?: { session_id?: string }): Promise<any>;
   setState(value: unknown, options?: { session_id?: string }): Promise<void>;
 }

@@ -95,13 +95,23 @@ impl Builder {
         let mut shared = shared;
         shared.config.verify(&shared.plugins.schema())?;
         let whole = shared.whole_config();
+        let mut left_out = BTreeSet::new();
         for entry in &mut applications {
             let call = CallContext::new("application").lending("env", shared.env.clone());
             let cx = Core::new().call_context(&whole, call, None, None);
             let input = ApplicationInitInput { config: whole.clone() };
             let hook = Hook::ApplicationInit;
-            entry.state = shared.runner.call(&entry.plugin, hook, |p| p.init(&input, &cx)).await?;
+            match shared.runner.call(&entry.plugin, hook, |p| p.init(&input, &cx)).await {
+                Ok(state) => entry.state = state,
+                Err(error) if entry.plugin.manifest.dispensable => {
+                    let name = entry.plugin.name();
+                    tracing::error!(target: "orlop::app", "the application plugin \"{name}\" is left out, because it could not begin: {error}");
+                    left_out.insert(name.to_owned());
+                }
+                Err(error) => return Err(error),
+            }
         }
+        applications.retain(|entry| !left_out.contains(entry.plugin.name()));
         shared.applications = applications;
         Ok(Application {
             shared: Arc::new(shared),

@@ -35,6 +35,8 @@ pub struct Manifest {
     pub critical: bool,
     /// A failure of any of its hooks fails the operation, whatever the hook table says.
     pub strict: bool,
+    /// For an application plugin: one whose `init` fails is left out, and the others start.
+    pub dispensable: bool,
     /// Plugins of the same kind that it runs before, whatever their priority.
     pub before: Vec<String>,
     /// Plugins of the same kind that it runs after.
@@ -56,6 +58,7 @@ impl Manifest {
             discovery_keys: Vec::new(),
             critical: false,
             strict: false,
+            dispensable: false,
             before: Vec::new(),
             after: Vec::new(),
         }

@@ -1,11 +1,12 @@
 //! One call of a hook: what it lends to the plugin for as long as it runs.
 
 use crate::grants::Grants;
+use crate::secrets;
 use orlop_app::{Application, SessionLock, TOKENS_PER_DAY, side_request};
 use orlop_core::json_api::Sessions;
 use orlop_core::{CallContext, Context, Error, Map, Result, Session, Value};
 use serde_json::json;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::task::AbortHandle;
@@ -13,15 +14,34 @@ use tokio::task::AbortHandle;
 /// How many operations of the host a plugin may have under way in one call.
 const MAX_UNDER_WAY: usize = 256;
 
+/// What a plugin may do in its calls.
+#[derive(Default)]
+pub(crate) struct Rights {
+    pub(crate) grants: Grants,
+    /// Tokens of requests that it sends itself.
+    pub(crate) tokens_per_day: Option<u64>,
+    /// The sections of configurations that are its own.
+    pub(crate) own: Vec<String>,
+    /// Methods whose refusal people were told of.
+    told: Mutex<HashSet<String>>,
+}
+
+impl Rights {
+    pub(crate) fn new(grants: &Grants, tokens_per_day: Option<u64>, own: Vec<String>) -> Self {
+        Self { grants: grants.clone(), tokens_per_day, own, told: Mutex::default() }
+    }
+}
+
 /// What a call lends: the core and the application as far as granted, sessions, locks. All of it
 /// ends with the call.
 pub(crate) struct Lent {
     pub(crate) plugin: String,
-    pub(crate) grants: Arc<Grants>,
-    tokens_per_day: Option<u64>,
+    pub(crate) rights: Arc<Rights>,
     cx: Option<Context>,
     app: Option<Application>,
     held: Mutex<Held>,
+    /// The call in its process. Names are of one call, so that those of another lead nowhere.
+    call: AtomicU64,
     numbers: AtomicU64,
 }
 
@@ -35,16 +55,11 @@ struct Held {
 
 impl Lent {
     /// What a hook with this context lends to `plugin`.
-    pub(crate) fn new(
-        plugin: &str,
-        grants: &Arc<Grants>,
-        tokens_per_day: Option<u64>,
-        cx: Option<&Context>,
-    ) -> Arc<Self> {
+    pub(crate) fn new(plugin: &str, rights: &Arc<Rights>, cx: Option<&Context>) -> Arc<Self> {
         // Locks that a plugin takes in one call belong together.
         let app = cx.and_then(|cx| {
             let app = Application::of(cx).ok()?.on_behalf_of(plugin, cx).in_flow();
-            Some(match tokens_per_day {
+            Some(match rights.tokens_per_day {
                 Some(limit) => {
                     app.telling(Map::from_iter([(TOKENS_PER_DAY.to_owned(), limit.into())]))
                 }
@@ -53,13 +68,18 @@ impl Lent {
         });
         Arc::new(Self {
             plugin: plugin.to_owned(),
-            grants: grants.clone(),
-            tokens_per_day,
+            rights: rights.clone(),
             cx: cx.cloned(),
             app,
             held: Mutex::default(),
+            call: AtomicU64::default(),
             numbers: AtomicU64::new(1),
         })
+    }
+
+    /// What a call outside of any hook lends: nothing.
+    pub(crate) fn nothing(plugin: &str) -> Arc<Self> {
+        Self::new(plugin, &Arc::default(), None)
     }
 
     pub(crate) fn context(&self) -> Result<&Context> {
@@ -71,7 +91,7 @@ impl Lent {
     /// What hooks are told of a request that the plugin makes of its own accord.
     pub(crate) fn side_request(&self) -> Result<CallContext> {
         let told = side_request(&self.plugin, self.context()?);
-        Ok(match self.tokens_per_day {
+        Ok(match self.rights.tokens_per_day {
             Some(limit) => told.with(TOKENS_PER_DAY, limit),
             None => told,
         })
@@ -81,6 +101,24 @@ impl Lent {
         self.app.as_ref().ok_or_else(|| {
             Error::bad_state("there is no application here: the core was used on its own")
         })
+    }
+
+    /// Tells people that the plugin was refused something: the first time so that they see it, and in
+    /// the trace each time.
+    pub(crate) fn refused(&self, method: &str, why: &Error) {
+        let (plugin, why) = (&self.plugin, why.message());
+        let mut told = self.rights.told.lock().unwrap_or_else(PoisonError::into_inner);
+        match told.insert(method.to_owned()) {
+            true => {
+                tracing::error!(target: "orlop::plugin", "plugin \"{plugin}\" was refused: {why}")
+            }
+            false => {
+                tracing::warn!(target: "orlop::plugin", "plugin \"{plugin}\" was refused: {why}")
+            }
+        }
+        if let Ok(app) = self.app() {
+            app.note_refusal(plugin, method);
+        }
     }
 
     /// Keeps a session for the plugin and gives its handle.
@@ -117,6 +155,11 @@ impl Lent {
         Ok(())
     }
 
+    /// The call has a number from now on.
+    pub(crate) fn begin(&self, call: u64) {
+        self.call.store(call, Ordering::Relaxed);
+    }
+
     /// The call is over: operations are stopped, locks given back, handles forgotten.
     pub(crate) fn end(&self) {
         let held = std::mem::replace(&mut *self.held(), Held { over: true, ..Held::default() });
@@ -124,7 +167,8 @@ impl Lent {
     }
 
     fn name(&self, letter: &str) -> String {
-        format!("{letter}{}", self.numbers.fetch_add(1, Ordering::Relaxed))
+        let call = self.call.load(Ordering::Relaxed);
+        format!("{letter}{call}.{}", self.numbers.fetch_add(1, Ordering::Relaxed))
     }
 
     fn held(&self) -> MutexGuard<'_, Held> {
@@ -135,7 +179,13 @@ impl Lent {
 /// Sessions cross with a handle, by which the plugin can give them back as they are.
 impl Sessions for Lent {
     fn take(&self, value: Value) -> Result<Session> {
-        let Some(crossed) = value.get("$session") else { return Session::from_json(value) };
+        let own = &self.rights.own;
+        let Some(crossed) = value.get("$session") else {
+            let session = Session::from_json(value)?;
+            let held = self.held().sessions.values().find(|it| it.id() == session.id()).cloned();
+            secrets::check_metadata(session.metadata(), held.as_ref(), true, own)?;
+            return Ok(session);
+        };
         let handle = crossed.get("handle").and_then(Value::as_str).unwrap_or_default();
         let held = self.held().sessions.get(handle).cloned();
         let session = held.ok_or_else(|| {
@@ -145,7 +195,10 @@ impl Sessions for Lent {
         })?;
         match crossed.get("metadata") {
             None | Some(Value::Null) => Ok(session),
-            Some(Value::Object(metadata)) => Ok(session.with_metadata(metadata.clone())),
+            Some(Value::Object(metadata)) => {
+                secrets::check_metadata(metadata, Some(&session), true, own)?;
+                Ok(session.with_metadata(metadata.clone()))
+            }
             Some(_) => Err(Error::wrong_type("the metadata of a session must be a mapping")),
         }
     }

@@ -17,7 +17,6 @@ pub(crate) struct Writer<'a> {
     pub(crate) slots: &'a mut Slots,
     pub(crate) lent: &'a Lent,
     pub(crate) plugin: &'a PluginDescription,
-    pub(crate) package: &'a str,
     pub(crate) hook: Hook,
     /// Whose lists these are.
     pub(crate) owner: &'a str,
@@ -68,11 +67,9 @@ impl Writer<'_> {
     }
 
     fn masked(&self, config: &Config) -> Value {
-        let own_provider = self.plugin.kind() == Some(Kind::Provider)
-            && config.text("provider") == Some(&self.plugin.name);
-        match own_provider {
+        match self.plugin.provides(config) {
             true => Value::Object(config.values().clone()),
-            false => secrets::masked(config, &[&self.plugin.name, self.package]),
+            false => secrets::masked(config, &self.lent.rights.own),
         }
     }
 
@@ -301,16 +298,5 @@ impl Crosses for ChunkInput<'_> {
             None => writer.value("input", &Value::Null)?,
         }
         writer.value("chunk", self.chunk)
-    }
-}
-
-/// Puts secrets back that were masked on the way out.
-pub(crate) fn unmask(change: &mut StateChange, config: &Config) {
-    match change {
-        StateChange::Keep => {}
-        StateChange::Patch(fields) | StateChange::Replace(fields) => {
-            let fields: &mut Map = fields;
-            secrets::restore_state(fields, config);
-        }
     }
 }

@@ -3,9 +3,11 @@
 
 use crate::package::{PROTOCOL, Package};
 use orlop_core::hooks::{HOOKS, Hook, HookSet, Kind};
-use orlop_core::{Error, Manifest, Map, Result, Value};
+use orlop_core::{Config, Error, Manifest, Map, Result, Value};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The answer to `initialize`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -85,6 +87,11 @@ impl PluginDescription {
             Kind::Host,
         ];
         kinds.into_iter().find(|kind| kind.as_str() == self.kind)
+    }
+
+    /// Whether it is the provider of a configuration, whose keys are meant for it.
+    pub(crate) fn provides(&self, config: &Config) -> bool {
+        self.kind() == Some(Kind::Provider) && config.text("provider") == Some(&self.name)
     }
 
     /// The hook of this plugin that has a name.
@@ -175,9 +182,21 @@ impl Description {
     }
 }
 
-/// Descriptions of packages, by what the packages are made of.
+/// Descriptions of packages, by what the packages are made of and the settings they are introduced
+/// with.
 pub(crate) struct Remembered {
     folder: PathBuf,
+}
+
+/// How long it is remembered that a package did not describe itself.
+const FAILED_FOR: Duration = Duration::from_secs(600);
+
+/// What is remembered of a package.
+pub(crate) enum Known {
+    /// What it holds.
+    Description(Description),
+    /// It took longer than it may, and this is what was said of it.
+    Failed(String),
 }
 
 impl Remembered {
@@ -185,31 +204,70 @@ impl Remembered {
         Self { folder: home.join("cache").join("plugins") }
     }
 
-    fn file(&self, package: &Package) -> PathBuf {
-        let key =
-            format!("{}-{}-{}", package.name, package.fingerprint(), crate::sdk::fingerprint());
-        self.folder.join(format!("{key}.json"))
+    fn file(&self, package: &Package, settings: &Map) -> PathBuf {
+        // Settings have secrets in them.
+        let settings = Sha256::digest(Value::Object(settings.clone()).to_string());
+        let settings: String = settings.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        let (made_of, sdk) = (package.fingerprint(), crate::sdk::fingerprint());
+        self.folder.join(format!("{}-{made_of}-{sdk}-{settings}.json", package.name))
     }
 
-    pub(crate) fn get(&self, package: &Package) -> Option<Description> {
-        let text = std::fs::read_to_string(self.file(package)).ok()?;
-        Description::read(&text, &package.name).ok()
+    pub(crate) fn get(&self, package: &Package, settings: &Map) -> Option<Known> {
+        let file = self.file(package, settings);
+        if let Ok(text) = std::fs::read_to_string(&file) {
+            let description = Description::read(&text, &package.name).ok()?;
+            return Some(Known::Description(description));
+        }
+        let failed = file.with_extension("failed");
+        let at = failed.metadata().and_then(|found| found.modified()).ok()?;
+        let is_new = at.elapsed().is_ok_and(|age| age < FAILED_FOR);
+        let text = std::fs::read_to_string(&failed).ok().filter(|_| is_new)?;
+        Some(Known::Failed(text))
     }
 
     /// A cache: where it cannot be written, the package is asked again next time.
-    pub(crate) fn put(&self, package: &Package, description: &Description) {
+    pub(crate) fn put(&self, package: &Package, settings: &Map, description: &Description) {
         let Ok(text) = serde_json::to_string(description) else { return };
-        let file = self.file(package);
-        let old = format!("{}-", package.name);
+        self.write(package, &self.file(package, settings), &text);
+    }
+
+    /// Remembers that a package took longer than it may.
+    pub(crate) fn put_failed(&self, package: &Package, settings: &Map, why: &str) {
+        self.write(package, &self.file(package, settings).with_extension("failed"), why);
+    }
+
+    /// Writes a file in the place of all others of the package.
+    fn write(&self, package: &Package, file: &Path, text: &str) {
         let entries = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
         for entry in entries {
-            if entry.file_name().to_string_lossy().starts_with(&old) {
+            if is_of(&entry.file_name().to_string_lossy(), &package.name) {
                 let _ = std::fs::remove_file(entry.path());
             }
         }
         let beside = file.with_extension(format!("{}.tmp", std::process::id()));
         let _ = std::fs::create_dir_all(&self.folder)
             .and_then(|()| std::fs::write(&beside, text))
-            .and_then(|()| std::fs::rename(&beside, &file));
+            .and_then(|()| std::fs::rename(&beside, file));
+    }
+}
+
+/// Whether a file is about the package of a name, and not about one whose name begins with it.
+fn is_of(file: &str, package: &str) -> bool {
+    let rest = file.strip_prefix(package).and_then(|rest| rest.strip_prefix('-'));
+    let made_of = rest.and_then(|rest| rest.split('-').next()).unwrap_or_default();
+    made_of.len() == 32 && made_of.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_begins_another_leaves_its_files_alone() {
+        let made_of = "0123456789abcdef".repeat(2);
+        assert!(is_of(&format!("sun-{made_of}-1-2.json"), "sun"));
+        assert!(is_of(&format!("sun-{made_of}-1-2.failed"), "sun"));
+        assert!(!is_of(&format!("sun-dial-{made_of}-1-2.json"), "sun"));
+        assert!(is_of(&format!("sun-dial-{made_of}-1-2.json"), "sun-dial"));
     }
 }

@@ -14,7 +14,7 @@ pub struct Grants {
     pub files: Vec<String>,
     /// Environment variables it gets.
     pub env: Vec<String>,
-    /// Operations of the application it may call.
+    /// Operations of the application it may call, and those of the core that reach beyond a call.
     pub app: Vec<String>,
     /// Actions and tools of the package that can do harm, and what harm, in words.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -38,19 +38,42 @@ const APP: &[(&str, &str)] = &[
     ("acquire_session_lock", "hold a conversation while it changes it"),
     ("list_actions", "see the actions of other plugins"),
     ("execute_action", "run actions of other plugins"),
+    ("list_assets", "list the files of your conversations"),
+    ("read_asset", "read the files of your conversations"),
+    ("put_asset", "add files to your conversations"),
 ];
+
+/// Operations of the core that reach beyond the call, and what granting them means.
+const CORE: &[(&str, &str)] =
+    &[("execute_tool_calls", "run tools of your agents, as far as your permissions allow")];
+
+/// The grant that an operation of the core needs: requests cost tokens and go to a server, tools and
+/// actions of others do whatever they do. The rest computes with what the call has.
+fn needed_for_core(operation: &str) -> Option<&'static str> {
+    match operation {
+        "send_request" => Some("send_request"),
+        "execute_tool_calls" => Some("execute_tool_calls"),
+        "execute_session_action" | "execute_lifecycle_actions" => Some("execute_action"),
+        _ => None,
+    }
+}
 
 /// Operations that need no grant: what a plugin keeps for itself.
 const FREE: &[&str] = &["get_state", "set_state", "release_session_lock"];
 
-/// The operations of the application that can be granted.
-pub(crate) fn app_operations() -> impl Iterator<Item = &'static str> + Clone {
-    APP.iter().map(|(name, _)| *name)
+/// The operations that can be granted.
+pub(crate) fn operations() -> impl Iterator<Item = &'static str> + Clone {
+    APP.iter().chain(CORE).map(|(name, _)| *name)
 }
 
-/// Whether there is such an operation.
-pub(crate) fn is_app_operation(name: &str) -> bool {
-    app_operations().any(|known| known == name) || FREE.contains(&name)
+/// Whether there is such an operation of the application.
+fn is_app_operation(name: &str) -> bool {
+    APP.iter().any(|(known, _)| *known == name) || FREE.contains(&name)
+}
+
+/// Whether `[grants]` may name such an operation.
+pub(crate) fn can_be_granted(name: &str) -> bool {
+    operations().any(|known| known == name) || FREE.contains(&name)
 }
 
 impl Grants {
@@ -59,16 +82,37 @@ impl Grants {
         *self == Self::default()
     }
 
+    /// Refuses a method of the host, such as `app.load_session`, that was not granted.
+    pub(crate) fn check(&self, method: &str) -> Result<()> {
+        match method.split_once('.') {
+            Some(("app", operation)) => self.check_app(operation),
+            Some(("core", operation)) => match needed_for_core(operation) {
+                Some(needed) => self.granted(needed, method),
+                None => Ok(()),
+            },
+            _ => Err(Error::not_found(format!(
+                "the host has no method \"{method}\"; known: core.*, app.*"
+            ))),
+        }
+    }
+
     /// Refuses an operation of the application that was not granted.
     pub(crate) fn check_app(&self, method: &str) -> Result<()> {
         if !is_app_operation(method) {
             return Err(Error::not_found(format!("the application has no operation \"{method}\"")));
         }
-        if FREE.contains(&method) || self.app.iter().any(|granted| granted == method) {
+        if FREE.contains(&method) {
+            return Ok(());
+        }
+        self.granted(method, &format!("app.{method}"))
+    }
+
+    fn granted(&self, grant: &str, method: &str) -> Result<()> {
+        if self.app.iter().any(|granted| granted == grant) {
             return Ok(());
         }
         Err(Error::bad_state(format!(
-            "app.{method} is not granted to this plugin; its plugin.toml has to ask for it: [grants] app = [\"{method}\"]"
+            "{method} is not granted to this plugin; its plugin.toml has to ask for it: [grants] app = [\"{grant}\"]"
         )))
     }
 
@@ -89,7 +133,7 @@ impl Grants {
             words.push(format!("see the environment variable {name}"));
         }
         for method in &self.app {
-            let known = APP.iter().find(|(name, _)| name == method);
+            let known = APP.iter().chain(CORE).find(|(name, _)| name == method);
             words.push(
                 known.map_or_else(|| format!("call app.{method}"), |(_, says)| (*says).to_owned()),
             );

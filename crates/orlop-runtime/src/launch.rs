@@ -10,7 +10,11 @@ use orlop_core::{Error, Map, Result, Value};
 use serde_json::json;
 use std::io::{PipeReader, PipeWriter};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use tokio::process::Command;
+
+/// How long a process may take to say what it holds.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Variables that every process needs to run at all.
 const USUAL: &[&str] = &[
@@ -43,6 +47,8 @@ const USUAL: &[&str] = &[
 #[derive(Clone)]
 pub(crate) struct Launch {
     pub(crate) package: Package,
+    /// How long it may take to say what it holds.
+    pub(crate) patience: Duration,
     home: PathBuf,
     vars: Vars,
     config: Map,
@@ -71,7 +77,8 @@ impl Launch {
         let own = |name: &str| matches!(name, "PLUGIN_DIR" | "PLUGIN_DATA");
         let vars = vars.into_iter().filter(|(name, _)| granted(name) || own(name)).collect();
         let work = env.get("WORKING_DIR").map_or_else(|| package.folder.clone(), PathBuf::from);
-        Self { package, home: home.to_owned(), vars, config, work, data }
+        let home = home.to_owned();
+        Self { package, patience: PATIENCE, home, vars, config, work, data }
     }
 
     /// Makes the folder that the package keeps its data in.
@@ -119,9 +126,8 @@ impl Launch {
             Run::Node(file) => {
                 sdk.push(sdk::node(&self.home)?);
                 let mut command = Command::new("node");
-                if let Some(limit) = self.package.limits.memory_mb {
-                    command.arg(format!("--max-old-space-size={limit}"));
-                }
+                let limit = self.package.limits.memory_mb();
+                command.arg(format!("--max-old-space-size={limit}"));
                 command.arg(sdk[0].join("run.mjs")).arg(file);
                 command
             }

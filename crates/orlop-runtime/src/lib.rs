@@ -16,10 +16,13 @@ pub mod kit;
 mod launch;
 mod lines;
 mod lists;
+mod memory;
+mod names;
 mod package;
 mod peer;
 mod plugin;
 mod process;
+mod rate;
 mod reach;
 mod reverse;
 mod sdk;
@@ -35,17 +38,19 @@ pub use package::{Limits, MANIFEST, OnFailure, PROTOCOL, Package, Run};
 pub use tap::{Crossed, Tap, Way};
 
 use bundle::CommandHooks;
-use description::Remembered;
+use description::{Known, Remembered};
 use launch::Launch;
+use names::Names;
 use orlop_app::Plugins;
 use orlop_app::config::{AppConfig, McpServer, RuntimeEnv};
 use orlop_core::hooks::Kind;
 use orlop_core::{Error, Feature, Map, Result};
 use plugin::ProcessPlugin;
 use process::Process;
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use supply::Packages;
 
 /// The packages of an application, and their processes.
@@ -56,6 +61,7 @@ pub struct Runtime {
     packages: Vec<Arc<Loaded>>,
     left_out: Vec<LeftOut>,
     tap: Option<Tap>,
+    patience: Duration,
 }
 
 /// Where an author works on a package: it stands in for the one of the same name, and may have
@@ -86,7 +92,13 @@ struct Loaded {
 impl Runtime {
     /// A runtime without packages. What belongs to plugins is kept in `home`.
     pub fn new(env: RuntimeEnv, home: impl Into<PathBuf>) -> Self {
-        Self { env, home: home.into(), packages: Vec::new(), left_out: Vec::new(), tap: None }
+        let (packages, left_out, tap) = Default::default();
+        Self { env, home: home.into(), packages, left_out, tap, patience: launch::PATIENCE }
+    }
+
+    /// With another time than ten seconds in which a package has to say what it holds.
+    pub fn patience(self, patience: Duration) -> Self {
+        Self { patience, ..self }
     }
 
     /// A runtime with the packages of a configuration and those the user added. A package that
@@ -114,68 +126,64 @@ impl Runtime {
         let mut names: Vec<String> = configured.chain(added).chain(given).collect();
         names.sort();
         names.dedup();
+        let mut wanted = Vec::new();
         for name in names {
             let given = package.clone().filter(|package| package.name == name);
-            if let Err(error) = runtime.load_one(config, &installed, &name, given) {
-                left_out.push(LeftOut { name, reason: error.message().to_owned() });
+            match wanted_as(config, &installed, &name, given) {
+                Ok(found) => wanted.extend(found),
+                Err(error) => left_out.push(LeftOut { name, reason: error.message().to_owned() }),
             }
+        }
+        for (name, failed) in runtime.add_all(wanted) {
+            left_out.push(LeftOut { name, reason: failed.message().to_owned() });
         }
         runtime.left_out.clone_from(&left_out);
         (runtime, left_out)
     }
 
-    fn load_one(
-        &mut self,
-        config: &AppConfig,
-        installed: &Installed,
-        name: &str,
-        given: Option<Package>,
-    ) -> Result<()> {
-        let configured = match config.plugin_names().contains(&name) {
-            true => Some(config.plugin(name)?),
-            false => None,
-        };
-        let settings = configured.as_ref().map(|entry| entry.settings.clone()).unwrap_or_default();
-        if let Some(package) = given {
-            return self.add(package, settings).map(|_| ());
-        }
-        let path = configured.and_then(|entry| entry.path);
-        let path = path.or_else(|| installed.get(name).map(|entry| entry.path.clone()));
-        // A shipped one, which is there already.
-        let Some(path) = path else { return Ok(()) };
-        let mut package = Package::read(&path)?;
-        package.name = name.to_owned();
-        if !installed.accepts(&package) {
-            return Err(Error::bad_state(format!(
-                "it asks for more than it was granted ({}); look at it and run `orlop plugin accept {name}`",
-                package.grants.in_words().join(", ")
-            )));
-        }
-        self.add(package, settings).map(|_| ())
-    }
-
     /// Takes a package in, with its settings. Its process is started only if what it holds is not
     /// known from before. Must be called within a Tokio runtime.
     pub fn add(&mut self, package: Package, settings: Map) -> Result<&Description> {
-        let remembered = Remembered::new(&self.home);
-        let known = remembered.get(&package);
-        let process =
-            Process::new(Launch::new(package, &self.env, &self.home, settings), self.tap.clone());
-        let description = match (known, &process.package().run) {
-            (_, Run::Bundle(bundle)) => {
-                process.launch().make_data_folder()?;
-                bundle.description(process.package())
-            }
-            (Some(description), _) => description,
-            (None, _) => {
-                let (_, description) = process.start()?;
-                remembered.put(process.package(), &description);
-                description
-            }
-        };
-        self.packages.push(Arc::new(Loaded { process, description }));
+        if let Some((_, error)) = self.add_all(vec![(package, settings)]).pop() {
+            return Err(error);
+        }
         let added = self.packages.last().map(|loaded| &loaded.description);
         added.ok_or_else(|| Error::internal("the package was lost"))
+    }
+
+    /// Takes packages in. Those that have to be asked what they hold are asked side by side, so that
+    /// they take as long as the slowest of them. Gives those that could not be used, and why.
+    fn add_all(&mut self, packages: Vec<(Package, Map)>) -> Vec<(String, Error)> {
+        let processes: Vec<_> = packages
+            .into_iter()
+            .map(|(package, settings)| {
+                let mut launch = Launch::new(package, &self.env, &self.home, settings);
+                launch.patience = self.patience;
+                Process::new(launch, self.tap.clone())
+            })
+            .collect();
+        let (home, runtime) = (&self.home, tokio::runtime::Handle::current());
+        let described: Vec<Result<Description>> = std::thread::scope(|scope| {
+            let asked: Vec<_> = processes
+                .iter()
+                .map(|process| {
+                    scope.spawn(|| {
+                        let _runtime = runtime.enter();
+                        describe(process, home)
+                    })
+                })
+                .collect();
+            let lost = || Err(Error::internal("a package was lost while it was asked"));
+            asked.into_iter().map(|asked| asked.join().unwrap_or_else(|_| lost())).collect()
+        });
+        let mut failed = Vec::new();
+        for (process, described) in processes.into_iter().zip(described) {
+            match described {
+                Ok(description) => self.packages.push(Arc::new(Loaded { process, description })),
+                Err(error) => failed.push((process.package().name.clone(), error)),
+            }
+        }
+        failed
     }
 
     /// The packages and what they hold.
@@ -209,16 +217,17 @@ impl Runtime {
         for (process, bundle) in self.bundles().filter(|(_, bundle)| !bundle.hooks.is_empty()) {
             plugins = plugins.host(Arc::new(CommandHooks::new(process.launch(), bundle)));
         }
-        let there = plugins.manifests().into_iter();
-        let mut names: HashSet<_> = there.map(|(kind, it)| (kind.to_owned(), it.name)).collect();
+        let names = Names::of(&plugins);
+        let mut taken = HashMap::new();
         let all: Vec<_> = self
             .packages
             .iter()
             .filter(|loaded| !matches!(loaded.process.package().run, Run::Bundle(_)))
             .flat_map(|loaded| loaded.description.plugins.iter().map(move |held| (loaded, held)))
-            .filter(|(loaded, held)| is_new(&mut names, &loaded.process, held))
+            .filter(|(loaded, held)| names.is_free(&mut taken, &loaded.process, held))
             .map(|(loaded, held)| {
-                (held, Arc::new(ProcessPlugin::new(&loaded.process, held.clone())))
+                let own = names.own(loaded.process.package(), held);
+                (held, Arc::new(ProcessPlugin::new(&loaded.process, held.clone(), own)))
             })
             .collect();
         for (held, plugin) in &all {
@@ -245,7 +254,8 @@ impl Runtime {
         let all = self.packages.iter().flat_map(|loaded| {
             let features = loaded.description.plugins.iter();
             features.filter(|held| held.kind() == Some(Kind::Feature)).map(move |held| {
-                Arc::new(ProcessPlugin::new(&loaded.process, held.clone())) as Arc<dyn Feature>
+                let own = vec![held.name.clone()];
+                Arc::new(ProcessPlugin::new(&loaded.process, held.clone(), own)) as Arc<dyn Feature>
             })
         });
         all.collect()
@@ -257,20 +267,65 @@ impl Runtime {
     }
 }
 
-/// Whether there is no plugin of this kind and name yet. One that there is keeps its name, and the
-/// package's is left out.
-fn is_new(
-    names: &mut HashSet<(String, String)>,
-    process: &Process,
-    held: &PluginDescription,
-) -> bool {
-    let is_new = names.insert((held.kind.clone(), held.name.clone()));
-    if !is_new {
-        let (package, kind, name) = (&process.package().name, &held.kind, &held.name);
-        tracing::error!(
-            target: "orlop::runtime",
-            "the {kind} \"{name}\" of the package \"{package}\" is left out, because there is one of that name already; give it another name"
-        );
+/// The package of a name with its settings, if it is not one that is there already.
+fn wanted_as(
+    config: &AppConfig,
+    installed: &Installed,
+    name: &str,
+    given: Option<Package>,
+) -> Result<Option<(Package, Map)>> {
+    let configured = match config.plugin_names().contains(&name) {
+        true => Some(config.plugin(name)?),
+        false => None,
+    };
+    let settings = configured.as_ref().map(|entry| entry.settings.clone()).unwrap_or_default();
+    if let Some(package) = given {
+        return Ok(Some((package, settings)));
     }
-    is_new
+    let path = configured.and_then(|entry| entry.path);
+    let path = path.or_else(|| installed.get(name).map(|entry| entry.path.clone()));
+    // A shipped one, which is there already.
+    let Some(path) = path else { return Ok(None) };
+    let mut package = Package::read(&path)?;
+    package.name = name.to_owned();
+    if !installed.accepts(&package) {
+        return Err(Error::bad_state(format!(
+            "it asks for more than it was granted ({}); look at it and run `orlop plugin accept {name}`",
+            package.grants.in_words().join(", ")
+        )));
+    }
+    Ok(Some((package, settings)))
+}
+
+/// What a package holds: as it is remembered, or as it says. One that took too long to say so is not
+/// waited for again at once.
+fn describe(process: &Arc<Process>, home: &Path) -> Result<Description> {
+    let (package, settings) = (process.package(), process.settings());
+    if let Run::Bundle(bundle) = &package.run {
+        process.launch().make_data_folder()?;
+        return Ok(bundle.description(package));
+    }
+    let remembered = Remembered::new(home);
+    match remembered.get(package, settings) {
+        Some(Known::Description(description)) => return Ok(description),
+        Some(Known::Failed(why)) => {
+            return Err(Error::plugin(format!(
+                "{why}; it is asked again in some minutes, or when its files or settings change"
+            )));
+        }
+        None => {}
+    }
+    let began = Instant::now();
+    match process.start() {
+        Ok((_, description)) => {
+            remembered.put(package, settings, &description);
+            Ok(description)
+        }
+        Err(error) => {
+            if began.elapsed() >= process.launch().patience {
+                remembered.put_failed(package, settings, error.message());
+            }
+            Err(error)
+        }
+    }
 }

@@ -51,7 +51,7 @@ pub enum Run {
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// Memory of its process.
+    /// Memory of its process and all it starts, 1024 if it does not say.
     pub memory_mb: Option<u64>,
     /// The longest answer, where the hook has no shorter limit.
     pub timeout_ms: Option<u64>,
@@ -71,7 +71,15 @@ pub enum OnFailure {
     Fail,
 }
 
+/// The memory of a package that does not say how much it needs.
+const USUAL_MEMORY_MB: u64 = 1024;
+
 impl Limits {
+    /// The most memory that its processes may take together.
+    pub fn memory_mb(&self) -> u64 {
+        self.memory_mb.unwrap_or(USUAL_MEMORY_MB)
+    }
+
     /// The longest answer.
     pub fn timeout(&self) -> Option<Duration> {
         self.timeout_ms.map(Duration::from_millis)

@@ -5,6 +5,7 @@ use crate::backlog::Backlog;
 use crate::call::Lent;
 use crate::lines::{Asked, Line, Log, PartParams, Progress, RpcError};
 use crate::lists::Slots;
+use crate::rate::{Heard, Rate};
 use crate::reverse;
 use crate::tap::{ProcessTap, Way};
 use futures::channel::{mpsc, oneshot};
@@ -15,12 +16,13 @@ use serde_json::value::RawValue;
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Read, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The longest line.
 const MAX_LINE: u64 = 32 << 20;
-/// What may wait to be written.
+/// What may wait to be written, in bytes and in lines.
 const MAX_UNWRITTEN: usize = 256 << 20;
+const MAX_UNWRITTEN_LINES: usize = 50_000;
 /// How much of a log line is kept.
 const MAX_LOG_LINE: u64 = 8 << 10;
 /// Log lines kept to explain the end of a process.
@@ -47,8 +49,11 @@ struct State {
     calls: HashMap<u64, Waiting>,
     next: u64,
     slots: Slots,
-    /// Bytes on their way to the process.
+    /// Bytes and lines on their way to the process.
     unwritten: usize,
+    unwritten_lines: usize,
+    /// What it said that nobody asked for.
+    unasked: Rate,
     ended: Option<Error>,
 }
 
@@ -72,6 +77,9 @@ pub(crate) enum Step {
     Progress(Value),
     End(Result<Box<RawValue>>),
 }
+
+/// What a call gives, when it is there.
+pub(crate) type Answered = oneshot::Receiver<Result<Box<RawValue>>>;
 
 /// A call under way. Dropped before its end, the process is told that nobody waits.
 pub(crate) struct Call {
@@ -150,6 +158,14 @@ impl Peer {
         self.shared.state().ended.is_none()
     }
 
+    /// Hands the process itself over to who waits for its end: it hears no more, and is not ended when
+    /// it falls silent.
+    pub(crate) fn leave(&self) -> Option<ProcessGroup> {
+        // The writer ends when it is sent an empty line, and with it the input of the process.
+        let _ = self.shared.to_process.send(Vec::new());
+        self.shared.group.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
     /// Ends the connection: everybody who waits gets this error.
     pub(crate) fn end(&self, why: Error) {
         self.shared.end(why);
@@ -160,7 +176,7 @@ impl Peer {
         &self,
         lent: Arc<Lent>,
         line: impl FnOnce(&mut Slots, u64) -> Result<Vec<u8>>,
-    ) -> Result<(Call, oneshot::Receiver<Result<Box<RawValue>>>)> {
+    ) -> Result<(Call, Answered)> {
         let (answer, receiver) = oneshot::channel();
         Ok((self.begin(Answering::Once(answer), lent, line)?, receiver))
     }
@@ -197,11 +213,12 @@ impl Peer {
         if let Some(error) = &state.ended {
             return Err(error.clone());
         }
-        if state.unwritten > MAX_UNWRITTEN {
+        if state.is_full() {
             return Err(self.shared.error("does not read what it is sent"));
         }
         let id = state.next;
         state.next += 1;
+        lent.begin(id);
         // Slots are filled in the order of the lines, so both happen under one lock.
         let line = line(&mut state.slots, id)?;
         state.calls.insert(id, Waiting { answer, lent, abandoned: false });
@@ -232,6 +249,7 @@ impl Shared {
         self.hear(Way::Plugin, &line);
         line.push(b'\n');
         state.unwritten += line.len();
+        state.unwritten_lines += 1;
         // A writer that is gone has ended the connection, or is about to.
         let _ = self.to_process.send(line);
     }
@@ -312,7 +330,7 @@ impl Shared {
             ))
         })?;
         match (parsed.method, parsed.id) {
-            (Some(method), Some(id)) => self.asked(&method, id, parsed.params),
+            (Some(method), Some(id)) => self.asked(&method, id, parsed.params, line.len())?,
             (Some(method), None) => self.told(&method, parsed.params, line.len())?,
             (None, Some(id)) => match serde_json::from_str::<u64>(id.get()) {
                 Ok(id) => self.answered(id, parsed.result, parsed.error),
@@ -341,12 +359,20 @@ impl Shared {
     }
 
     /// The process asks something of the host.
-    fn asked(self: &Arc<Self>, method: &str, id: &RawValue, params: Option<&RawValue>) {
+    fn asked(
+        self: &Arc<Self>,
+        method: &str,
+        id: &RawValue,
+        params: Option<&RawValue>,
+        bytes: usize,
+    ) -> Result<()> {
         let params: Asked = match params.map(|params| serde_json::from_str(params.get())) {
             Some(Ok(params)) => params,
             _ => {
+                self.hears(bytes)?;
                 let error = Error::bad_argument("params must have a call and args");
-                return self.reply(id, Err(error));
+                self.reply(id, Err(error));
+                return Ok(());
             }
         };
         let lent = {
@@ -355,8 +381,10 @@ impl Shared {
             waiting.map(|waiting| waiting.lent.clone())
         };
         let Some(lent) = lent else {
+            self.hears(bytes)?;
             let error = Error::bad_state("the call that this belongs to is over");
-            return self.reply(id, Err(error));
+            self.reply(id, Err(error));
+            return Ok(());
         };
         let (shared, id, method) = (self.clone(), id.to_owned(), method.to_owned());
         let reply_to = id.clone();
@@ -375,16 +403,31 @@ impl Shared {
             task.abort_handle()
         });
         if let Err(error) = started {
+            self.hears(bytes)?;
             self.reply(&reply_to, Err(error));
         }
+        Ok(())
     }
 
     /// Tells what came on the way to the answer of a request.
     fn tell_part(&self, id: &RawValue, value: &Value) {
         let params = json!({"request": id, "value": value});
         let line = json!({"jsonrpc": "2.0", "method": "part", "params": params});
+        self.say(&line);
+    }
+
+    /// Writes what the process asked for. One that asks and does not read is ended.
+    fn say(&self, line: &Value) {
         let mut state = self.state();
+        if state.ended.is_some() {
+            return;
+        }
         self.write(&mut state, line.to_string().into_bytes());
+        let is_full = state.is_full();
+        drop(state);
+        if is_full {
+            self.end(self.error("does not read what it asked for, and was ended"));
+        }
     }
 
     fn reply(&self, id: &RawValue, done: Result<Value>) {
@@ -395,8 +438,22 @@ impl Shared {
                 "data": {"class": error.class().as_str(), "retryable": error.retryable()},
             }}),
         };
-        let mut state = self.state();
-        self.write(&mut state, reply.to_string().into_bytes());
+        self.say(&reply);
+    }
+
+    /// Whether to hear what nobody asked for.
+    fn hears(&self, bytes: usize) -> Result<bool> {
+        let heard = self.state().unasked.add(bytes, Instant::now());
+        let plugin = &self.package;
+        match heard {
+            Heard::Yes => Ok(true),
+            Heard::After(lines) => {
+                tracing::warn!(target: "orlop::plugin", plugin, lines, "it said too much at once; lines are left out");
+                Ok(true)
+            }
+            Heard::No => Ok(false),
+            Heard::Flood => Err(self.error("said more than anybody asked for, and was ended")),
+        }
     }
 
     /// The process tells the host something.
@@ -420,6 +477,9 @@ impl Shared {
                 self.step(told.call, bytes, || Step::Progress(shown))
             }
             "log" => {
+                if !self.hears(bytes)? {
+                    return Ok(());
+                }
                 let Ok(told) = serde_json::from_str::<Log>(params) else { return Ok(()) };
                 let (plugin, text) = (&self.package, cut(&told.message));
                 match told.level.as_deref() {
@@ -432,21 +492,22 @@ impl Shared {
                 }
                 Ok(())
             }
-            _ => Ok(()),
+            _ => self.hears(bytes).map(drop),
         }
     }
 
     fn step(&self, call: u64, bytes: usize, step: impl FnOnce() -> Step) -> Result<()> {
         let state = self.state();
-        let Some(waiting) = state.calls.get(&call).filter(|waiting| !waiting.abandoned) else {
-            return Ok(());
+        let waiting = state.calls.get(&call).filter(|waiting| !waiting.abandoned);
+        let Some(Answering::Stream { parts, taken }) = waiting.map(|waiting| &waiting.answer)
+        else {
+            drop(state);
+            return self.hears(bytes).map(drop);
         };
-        if let Answering::Stream { parts, taken } = &waiting.answer {
-            if !taken.add(bytes) {
-                return Err(self.error("sent more than anybody could take, and was ended"));
-            }
-            let _ = parts.unbounded_send(step());
+        if !taken.add(bytes) {
+            return Err(self.error("sent more than anybody could take, and was ended"));
         }
+        let _ = parts.unbounded_send(step());
         Ok(())
     }
 
@@ -464,6 +525,11 @@ impl Shared {
             if text.is_empty() {
                 continue;
             }
+            match self.hears(line.len()) {
+                Ok(true) => {}
+                Ok(false) => continue,
+                Err(error) => return self.end(error),
+            }
             self.hear(Way::Log, text.as_bytes());
             tracing::info!(target: "orlop::plugin", plugin = self.package, "{text}");
             let mut words = self.last_words.lock().unwrap_or_else(PoisonError::into_inner);
@@ -472,6 +538,13 @@ impl Shared {
             }
             words.push(cut(text).to_owned());
         }
+    }
+}
+
+impl State {
+    /// Whether more waits to be written than is reasonable.
+    fn is_full(&self) -> bool {
+        self.unwritten > MAX_UNWRITTEN || self.unwritten_lines > MAX_UNWRITTEN_LINES
     }
 }
 
@@ -500,6 +573,7 @@ fn write_lines(
         let Some(shared) = shared.upgrade() else { return };
         let mut state = shared.state();
         state.unwritten = state.unwritten.saturating_sub(line.len());
+        state.unwritten_lines = state.unwritten_lines.saturating_sub(1);
     }
 }
 

@@ -1,18 +1,20 @@
 //! A plugin in a process, as the core and the application see it: every hook is a call.
 
-use crate::call::Lent;
-use crate::crossing::{ChunkInput, Crosses, Writer, unmask};
+use crate::call::{Lent, Rights};
+use crate::crossing::{ChunkInput, Crosses, Writer};
 use crate::description::PluginDescription;
 use crate::lists::Slots;
-use crate::peer::Step;
+use crate::peer::{Answered, Call, Peer, Step};
 use crate::process::Process;
+use crate::secrets;
+use futures::future::FutureExt;
 use futures::stream::{BoxStream, StreamExt};
 use orlop_core::hooks::*;
 use orlop_core::interop::Interop;
 use orlop_core::types::{Change, ToolDescriptor, ToolPart, ToolReport};
 use orlop_core::{
     ActionDefinition, ActionResult, Config, Context, Error, Manifest, Map, Message, NativeItem,
-    Result, Value,
+    Result, Session, Value,
 };
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
@@ -29,22 +31,55 @@ struct Inner {
     process: Arc<Process>,
     described: PluginDescription,
     manifest: Manifest,
+    rights: Arc<Rights>,
 }
 
 impl ProcessPlugin {
-    pub(crate) fn new(process: &Arc<Process>, described: PluginDescription) -> Self {
+    /// The plugin of a process, with the sections of configurations that are its own.
+    pub(crate) fn new(
+        process: &Arc<Process>,
+        described: PluginDescription,
+        own: Vec<String>,
+    ) -> Self {
         let mut manifest = described.manifest(process.package());
         manifest.strict =
             process.package().limits.on_failure == Some(crate::package::OnFailure::Fail);
         // Hooks of host plugins have their own word for it.
         manifest.critical |= manifest.strict;
-        Self(Arc::new(Inner { process: process.clone(), described, manifest }))
+        manifest.dispensable = !manifest.strict;
+        let package = process.package();
+        let rights = Arc::new(Rights::new(&package.grants, package.limits.tokens_per_day, own));
+        Self(Arc::new(Inner { process: process.clone(), described, manifest, rights }))
     }
 
     fn lend(&self, cx: Option<&Context>) -> Arc<Lent> {
-        let Inner { process, described, .. } = &*self.0;
-        let tokens_per_day = process.package().limits.tokens_per_day;
-        Lent::new(&described.name, process.grants(), tokens_per_day, cx)
+        Lent::new(&self.0.described.name, &self.0.rights, cx)
+    }
+
+    /// What a hook makes of the state, with secrets put back, if it may change that.
+    fn admit(
+        &self,
+        change: &mut StateChange,
+        config: &Config,
+        session: Option<&Session>,
+    ) -> Result<()> {
+        if !self.0.described.provides(config) {
+            secrets::restore_state(change, config, &self.0.rights.own)?;
+        }
+        let (StateChange::Patch(fields) | StateChange::Replace(fields)) = change else {
+            return Ok(());
+        };
+        self.admit_metadata(fields.get("session_metadata_patch"), session)
+    }
+
+    /// Whether it may lay this over the metadata of a session.
+    fn admit_metadata(&self, patch: Option<&Value>, session: Option<&Session>) -> Result<()> {
+        match patch {
+            Some(Value::Object(patch)) => {
+                secrets::check_metadata(patch, session, false, &self.0.rights.own)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Writes a call.
@@ -63,7 +98,6 @@ impl ProcessPlugin {
             slots,
             lent,
             plugin: &self.0.described,
-            package: &self.0.process.package().name,
             hook,
             owner: owner.as_deref().unwrap_or_default(),
         };
@@ -96,12 +130,49 @@ impl ProcessPlugin {
         let ended = match self.0.process.package().limits.timeout() {
             None => answer.await,
             Some(limit) => {
-                tokio::time::timeout(limit, answer).await.map_err(|_| no_answer(limit))?
+                let answer = tokio::time::timeout(limit, answer).await;
+                answer.map_err(|_| self.no_answer("", limit))?
             }
         };
         drop(call);
-        let answer = ended.map_err(|_| Error::plugin("the process ended"))??;
-        read(answer.get(), hook)
+        let answer = ended.map_err(|_| self.gone())??;
+        self.read(answer.get(), hook)
+    }
+
+    /// Writes a chunk to the process.
+    fn begin_chunk(&self, peer: &Peer, input: &State, chunk: &Chunk) -> Result<(Call, Answered)> {
+        let lent = self.lend(None);
+        peer.ask(lent.clone(), |slots, id| {
+            let state = slots.state_if_new(&self.0.described.name, input).then_some(input);
+            let input = ChunkInput { state, chunk };
+            self.line(Hook::ProcessChunk, &input, None, &lent, slots, id)
+        })
+    }
+
+    fn no_answer(&self, to: &str, limit: Duration) -> Error {
+        let (name, limit) = (&self.0.described.name, limit.as_millis());
+        Error::plugin(format!(
+            "plugin \"{name}\" gave no answer {to}within {limit} ms (limits.timeout_ms)"
+        ))
+        .with_timeout()
+    }
+
+    fn gone(&self) -> Error {
+        Error::plugin(format!("the process of plugin \"{}\" ended", self.0.described.name))
+    }
+
+    /// Reads an answer; `null` is the one that changes nothing.
+    fn read<T: DeserializeOwned + Default>(&self, answer: &str, hook: Hook) -> Result<T> {
+        match serde_json::from_str(answer) {
+            Ok(outcome) => Ok(outcome),
+            Err(_) if answer == "null" => Ok(T::default()),
+            Err(error) => Err(Error::plugin(format!(
+                "{} of plugin \"{}\" answered what it must not: {error}; expected {}",
+                hook.name(),
+                self.0.described.name,
+                hook.spec().outcome
+            ))),
+        }
     }
 
     /// Asks the process for a stream.
@@ -110,7 +181,7 @@ impl ProcessPlugin {
         hook: Hook,
         input: impl Crosses + 'static,
         cx: &Context,
-        read: fn(Step) -> Option<Result<T>>,
+        read: fn(&Self, Step) -> Option<Result<T>>,
     ) -> BoxStream<'static, Result<T>> {
         let (plugin, cx) = (self.clone(), cx.clone());
         let begun = async move {
@@ -121,7 +192,7 @@ impl ProcessPlugin {
             })?;
             let limit = plugin.0.process.package().limits.timeout();
             let items = futures::stream::unfold(Some((call, steps)), move |held| {
-                let backlog = backlog.clone();
+                let (backlog, plugin) = (backlog.clone(), plugin.clone());
                 async move {
                     // The call lives as long as somebody takes its parts.
                     let (call, mut steps) = held?;
@@ -129,11 +200,11 @@ impl ProcessPlugin {
                         None => steps.next().await,
                         Some(limit) => match tokio::time::timeout(limit, steps.next()).await {
                             Ok(next) => next,
-                            Err(_) => return Some((Some(Err(no_answer(limit))), None)),
+                            Err(_) => return Some((Some(Err(plugin.no_answer("", limit))), None)),
                         },
                     };
                     backlog.take();
-                    Some((read(next?), Some((call, steps))))
+                    Some((read(&plugin, next?), Some((call, steps))))
                 }
             });
             let items = items.filter_map(futures::future::ready);
@@ -145,24 +216,6 @@ impl ProcessPlugin {
                 Err(error) => futures::stream::once(futures::future::ready(Err(error))).boxed(),
             })
             .boxed()
-    }
-}
-
-fn no_answer(limit: Duration) -> Error {
-    let late = format!("no answer within {} ms (limits.timeout_ms)", limit.as_millis());
-    Error::plugin(late).with_timeout()
-}
-
-/// Reads an answer; `null` is the one that changes nothing.
-fn read<T: DeserializeOwned + Default>(answer: &str, hook: Hook) -> Result<T> {
-    match serde_json::from_str(answer) {
-        Ok(outcome) => Ok(outcome),
-        Err(_) if answer == "null" => Ok(T::default()),
-        Err(error) => Err(Error::plugin(format!(
-            "{} answered what it must not: {error}; expected {}",
-            hook.name(),
-            hook.spec().outcome
-        ))),
     }
 }
 
@@ -199,8 +252,21 @@ macro_rules! changes {
         fn $name<'a>(&'a self, input: &'a $input, cx: &'a Context) -> Answer<'a, $outcome> {
             Answer::later(async move {
                 let mut outcome: $outcome = self.ask(Hook::$hook, input, cx).await?;
-                unmask(&mut outcome.state, &input.$config.config);
+                self.admit(&mut outcome.state, &input.$config.config, cx.session())?;
                 Ok(outcome)
+            })
+        }
+    )*};
+}
+
+/// Actions, which may lay something over the metadata of their session.
+macro_rules! acts {
+    ($($name:ident: $hook:ident($input:ty);)*) => {$(
+        fn $name<'a>(&'a self, input: &'a $input, cx: &'a Context) -> Answer<'a, ActionResult> {
+            Answer::later(async move {
+                let result: ActionResult = self.ask(Hook::$hook, input, cx).await?;
+                self.admit_metadata(result.session_metadata.as_ref(), cx.session())?;
+                Ok(result)
             })
         }
     )*};
@@ -214,7 +280,7 @@ impl Plugin for ProcessPlugin {
     fn init<'a>(&'a self, input: &'a InitInput, cx: &'a Context) -> Answer<'a, StateChange> {
         Answer::later(async move {
             let mut change: StateChange = self.ask(Hook::Init, input, cx).await?;
-            unmask(&mut change, &input.config);
+            self.admit(&mut change, &input.config, cx.session())?;
             Ok(change)
         })
     }
@@ -260,7 +326,7 @@ impl Provider for ProcessPlugin {
         Answer::later(async move {
             let mut answer: Option<ModelAnswer> = self.ask(Hook::CallApi, input, cx).await?;
             if let Some(answer) = &mut answer {
-                unmask(&mut answer.state, &input.state.config);
+                self.admit(&mut answer.state, &input.state.config, cx.session())?;
             }
             Ok(answer)
         })
@@ -274,50 +340,66 @@ impl Provider for ProcessPlugin {
         if !self.0.described.hooks.iter().any(|hook| hook == "stream_api") {
             return None;
         }
-        let config = input.state.config.clone();
-        let chunks = self.stream(Hook::StreamApi, input.clone(), cx, |step| match step {
-            Step::Part(part) => Some(read::<Chunk>(part.get(), Hook::StreamApi)),
+        let (plugin, config) = (self.clone(), input.state.config.clone());
+        let session = cx.session().cloned();
+        let chunks = self.stream(Hook::StreamApi, input.clone(), cx, |plugin, step| match step {
+            Step::Part(part) => Some(plugin.read::<Chunk>(part.get(), Hook::StreamApi)),
             Step::Progress(_) | Step::End(Ok(_)) => None,
             Step::End(Err(error)) => Some(Err(error)),
         });
         let chunks = chunks.map(move |chunk| {
-            chunk.map(|mut chunk| {
-                unmask(&mut chunk.state, &config);
-                chunk
-            })
+            let mut chunk = chunk?;
+            plugin.admit(&mut chunk.state, &config, session.as_ref())?;
+            Ok(chunk)
         });
         Some(chunks.boxed())
     }
 }
 
 impl Extension for ProcessPlugin {
-    fn process_chunk(&self, input: &State, chunk: &mut Chunk) -> Result<()> {
-        let peer = self.0.process.peer_blocking()?;
-        let lent = self.lend(None);
-        let (call, answer) = peer.ask_blocking(lent.clone(), |slots, id| {
-            let state = slots.state_if_new(&self.0.described.name, input).then_some(input);
-            let input = ChunkInput { state, chunk };
-            self.line(Hook::ProcessChunk, &input, None, &lent, slots, id)
-        })?;
-        let limit = self.0.process.package().limits.timeout().map_or(CHUNK, |own| own.min(CHUNK));
-        let answer = answer.recv_timeout(limit).map_err(|_| {
-            Error::plugin(format!("no answer to a chunk within {} ms", limit.as_millis()))
-        })?;
-        drop(call);
-        let changed: Option<Chunk> = read(answer?.get(), Hook::ProcessChunk)?;
-        if let Some(mut changed) = changed {
-            unmask(&mut changed.state, &input.config);
-            *chunk = changed;
-        }
-        Ok(())
+    /// A process is waited for; see below.
+    fn process_chunk(&self, _: &State, _: &mut Chunk) -> Result<()> {
+        Err(Error::internal("a chunk was shown to a process in place"))
+    }
+
+    fn process_chunk_later(&self, input: &State, chunk: &Chunk) -> Option<LaterChunk> {
+        let (plugin, config) = (self.clone(), input.config.clone());
+        // The usual case writes at once, without a copy of the state.
+        let begun = match self.0.process.running() {
+            Some(peer) => Ok(self.begin_chunk(&peer, input, chunk).map(|begun| (peer, begun))),
+            None => Err((input.clone(), chunk.clone())),
+        };
+        let later = async move {
+            let (_peer, (call, answer)) = match begun {
+                Ok(begun) => begun?,
+                Err((input, chunk)) => {
+                    let peer = plugin.0.process.peer().await?;
+                    let begun = plugin.begin_chunk(&peer, &input, &chunk)?;
+                    (peer, begun)
+                }
+            };
+            let own = plugin.0.process.package().limits.timeout();
+            let limit = own.map_or(CHUNK, |own| own.min(CHUNK));
+            let answer = tokio::time::timeout(limit, answer).await;
+            let answer = answer.map_err(|_| plugin.no_answer("to a chunk ", limit))?;
+            drop(call);
+            let answer = answer.map_err(|_| plugin.gone())??;
+            let mut changed: Option<Chunk> = plugin.read(answer.get(), Hook::ProcessChunk)?;
+            if let Some(changed) = &mut changed {
+                plugin.admit(&mut changed.state, &config, None)?;
+            }
+            Ok(changed)
+        };
+        Some(later.boxed())
     }
 
     asks! {
         to_native_messages: ExtensionToNative(ToNativeInput) -> Change<NativeItem>;
         from_native_messages: ExtensionFromNative(FromNativeInput) -> Change<Message>;
         get_actions: ExtensionGetActions(ActionsInput) -> Vec<ActionDefinition>;
-        execute_action: ExtensionExecuteAction(ActionInput) -> ActionResult;
     }
+
+    acts! { execute_action: ExtensionExecuteAction(ActionInput); }
 
     changes! {
         initialize_request: ExtensionInitializeRequest(RequestInput) -> RequestChange, state;
@@ -326,11 +408,12 @@ impl Extension for ProcessPlugin {
 }
 
 impl Feature for ProcessPlugin {
+    acts! { execute_action: FeatureExecuteAction(ActionInput); }
+
     asks! {
         to_native_messages: FeatureToNative(ToNativeInput) -> Change<NativeItem>;
         from_native_messages: FeatureFromNative(FromNativeInput) -> Change<Message>;
         get_actions: FeatureGetActions(ActionsInput) -> Vec<ActionDefinition>;
-        execute_action: FeatureExecuteAction(ActionInput) -> ActionResult;
         filter_tools: FilterTools(ToolPolicyInput) -> Option<Vec<ToolDescriptor>>;
         attachment_parts: AttachmentParts(AttachmentPartsInput) -> Vec<Map>;
         get_template: GetTemplate(ConfigInput) -> String;
@@ -364,15 +447,15 @@ impl Tool for ProcessPlugin {
             true => Hook::StreamTool,
             false => Hook::ExecuteTool,
         };
-        Some(self.stream(hook, input.clone(), cx, |step| match step {
+        Some(self.stream(hook, input.clone(), cx, |plugin, step| match step {
             Step::Part(part) => {
                 serde_json::from_str(part.get()).ok().and_then(ToolPart::from_json).map(Ok)
             }
             Step::Progress(told) => Some(Ok(ToolPart::Part(told))),
             Step::End(Ok(report)) if report.get() == "null" => None,
-            Step::End(Ok(report)) => {
-                Some(read::<ToolReport>(report.get(), Hook::ExecuteTool).map(ToolPart::Report))
-            }
+            Step::End(Ok(report)) => Some(
+                plugin.read::<ToolReport>(report.get(), Hook::ExecuteTool).map(ToolPart::Report),
+            ),
             Step::End(Err(error)) => Some(Err(error)),
         }))
     }
@@ -387,8 +470,9 @@ impl ApplicationPlugin for ProcessPlugin {
         init: ApplicationInit(ApplicationInitInput) -> Value;
         get_ui_elements: ApplicationGetUiElements(ApplicationUiInput) -> Vec<Value>;
         get_actions: ApplicationGetActions(ApplicationActionsInput) -> Vec<ActionDefinition>;
-        execute_action: ApplicationExecuteAction(ApplicationActionInput) -> ActionResult;
     }
+
+    acts! { execute_action: ApplicationExecuteAction(ApplicationActionInput); }
 }
 
 impl HostPlugin for ProcessPlugin {

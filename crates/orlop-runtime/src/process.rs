@@ -3,8 +3,8 @@
 
 use crate::call::Lent;
 use crate::description::Description;
-use crate::grants::Grants;
 use crate::launch::Launch;
+use crate::memory;
 use crate::package::Package;
 use crate::peer::Peer;
 use crate::tap::{ProcessTap, Tap};
@@ -18,8 +18,6 @@ use std::time::{Duration, Instant};
 
 /// How long a process that was told to stop may go on.
 pub(crate) const GRACE: Duration = Duration::from_secs(2);
-/// How long a process may take to say what it holds.
-const BEGINNING: Duration = Duration::from_secs(10);
 /// Pauses before a process that keeps failing is started again.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
@@ -38,7 +36,6 @@ pub(crate) struct Process {
     launch: Launch,
     tap: Option<Tap>,
     between: Option<Between>,
-    grants: Arc<Grants>,
     /// Held while the process is being started.
     starting: Mutex<()>,
     state: Mutex<State>,
@@ -47,6 +44,9 @@ pub(crate) struct Process {
 #[derive(Default)]
 struct State {
     peer: Option<Arc<Peer>>,
+    /// How many processes were started, and which of them `peer` is.
+    started: u64,
+    current: u64,
     since: Option<Instant>,
     failures: u32,
     last_end: Option<Instant>,
@@ -56,16 +56,14 @@ struct State {
 
 impl Process {
     pub(crate) fn new(launch: Launch, tap: Option<Tap>) -> Arc<Self> {
-        let grants = Arc::new(launch.package.grants.clone());
         let (between, starting, state) = Default::default();
-        Arc::new(Self { launch, tap, between, grants, starting, state })
+        Arc::new(Self { launch, tap, between, starting, state })
     }
 
     /// A process that is not heard as it is.
     pub(crate) fn through(launch: Launch, between: Between) -> Arc<Self> {
-        let grants = Arc::new(launch.package.grants.clone());
         let (tap, starting, state) = Default::default();
-        Arc::new(Self { launch, tap, between: Some(between), grants, starting, state })
+        Arc::new(Self { launch, tap, between: Some(between), starting, state })
     }
 
     pub(crate) fn package(&self) -> &Package {
@@ -80,10 +78,6 @@ impl Process {
     /// The settings it is introduced with.
     pub(crate) fn settings(&self) -> &Map {
         self.launch.settings()
-    }
-
-    pub(crate) fn grants(&self) -> &Arc<Grants> {
-        &self.grants
     }
 
     /// The connection, if the process runs.
@@ -158,21 +152,27 @@ impl Process {
             None => Box::new(output),
         };
         let process = (group, input, output, errors);
+        let number = {
+            let mut state = self.state();
+            state.started += 1;
+            state.started
+        };
         let ended = Arc::downgrade(self);
         let tap = self.tap.as_ref().map(|tap| ProcessTap::new(tap, name));
-        let peer = Arc::new(Peer::new(name, process, tap, move || noticed(&ended))?);
-        let lent = Lent::new(name, &self.grants, None, None);
+        let peer = Arc::new(Peer::new(name, process, tap, move || noticed(&ended, number))?);
+        let lent = Lent::nothing(name);
         let introduction = self.launch.introduction();
         let (call, answer) = peer.ask_blocking(lent, |_, id| {
             let line =
                 json!({"jsonrpc": "2.0", "id": id, "method": "initialize", "params": introduction});
             Ok(line.to_string().into_bytes())
         })?;
-        let described = match answer.recv_timeout(BEGINNING) {
+        let patience = self.launch.patience;
+        let described = match answer.recv_timeout(patience) {
             Ok(answer) => answer.and_then(|answer| Description::read(answer.get(), name)),
             Err(_) => Err(Error::plugin(format!(
-                "plugin \"{name}\" did not say what it holds within {} s",
-                BEGINNING.as_secs()
+                "plugin \"{name}\" did not say what it holds within {} ms",
+                patience.as_millis()
             ))),
         };
         drop(call);
@@ -186,9 +186,11 @@ impl Process {
                     return Err(Error::unavailable("the host is being stopped"));
                 }
                 state.peer = Some(peer.clone());
+                state.current = number;
                 state.since = Some(Instant::now());
                 drop(state);
-                if let (Some(limit), Some(leader)) = (self.package().limits.memory_mb, leader) {
+                if let Some(leader) = leader {
+                    let limit = self.package().limits.memory_mb();
                     watch_memory(Arc::downgrade(&peer), name.clone(), leader, limit);
                 }
                 Ok((peer, description))
@@ -211,12 +213,17 @@ impl Process {
             state.peer.take()
         };
         let Some(peer) = peer.filter(|peer| peer.is_alive()) else { return };
-        let lent = Lent::new(&self.package().name, &self.grants, None, None);
+        let lent = Lent::nothing(&self.package().name);
         let asked = peer.ask(lent, |_, id| {
             Ok(json!({"jsonrpc": "2.0", "id": id, "method": "shutdown"}).to_string().into_bytes())
         });
         if let Ok((_call, answer)) = asked {
-            let _ = tokio::time::timeout(GRACE, answer).await;
+            // One that answers has a moment to end by itself, with all it does at its end.
+            if let Ok(Ok(Ok(_))) = tokio::time::timeout(GRACE, answer).await
+                && let Some(mut group) = peer.leave()
+            {
+                let _ = tokio::time::timeout(GRACE, group.wait()).await;
+            }
         }
         peer.end(Error::unavailable(format!(
             "plugin \"{}\" was ended with the host",
@@ -229,11 +236,11 @@ impl Process {
     }
 }
 
-/// The process ended, and was not asked to.
-fn noticed(process: &Weak<Process>) {
+/// The process of this number ended, and was not asked to. Another may have taken its place by now.
+fn noticed(process: &Weak<Process>, number: u64) {
     let Some(process) = process.upgrade() else { return };
     let mut state = process.state();
-    if state.closed || state.peer.take().is_none() {
+    if state.closed || state.current != number || state.peer.take().is_none() {
         return;
     }
     let proven = state.since.is_some_and(|since| since.elapsed() >= PROVEN);
@@ -241,14 +248,14 @@ fn noticed(process: &Weak<Process>) {
     state.last_end = Some(Instant::now());
 }
 
-/// Ends a process that takes more memory than it may.
+/// Ends a process that takes more memory than it may, with all it started.
 fn watch_memory(peer: Weak<Peer>, name: String, leader: Pid, limit: u64) {
     tokio::runtime::Handle::current().spawn(async move {
         let mut clock = tokio::time::interval(Duration::from_millis(500));
         loop {
             clock.tick().await;
             let Some(peer) = peer.upgrade().filter(|peer| peer.is_alive()) else { return };
-            let Some(used) = resident_mb(leader) else { return };
+            let Some(used) = memory::resident_mb(leader) else { return };
             if used > limit {
                 peer.end(Error::plugin(format!(
                     "plugin \"{name}\" took {used} MB of memory and was ended; its limit is {limit} (limits.memory_mb)"
@@ -259,15 +266,39 @@ fn watch_memory(peer: Weak<Peer>, name: String, leader: Pid, limit: u64) {
     });
 }
 
-#[cfg(target_os = "linux")]
-fn resident_mb(process: Pid) -> Option<u64> {
-    let file = format!("/proc/{}/statm", process.as_raw_nonzero());
-    let text = std::fs::read_to_string(file).ok()?;
-    let pages: u64 = text.split(' ').nth(1)?.parse().ok()?;
-    Some(pages * rustix::param::page_size() as u64 / (1 << 20))
-}
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
 
-#[cfg(not(target_os = "linux"))]
-fn resident_mb(_: Pid) -> Option<u64> {
-    None
+    use super::*;
+    use orlop_app::config::RuntimeEnv;
+
+    /// Answers everything.
+    const PROGRAM: &str = r#"
+import json, sys
+for line in sys.stdin:
+    m = json.loads(line)
+    print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": {"protocol": 1, "plugins": [{"name": "x", "kind": "tool"}]}}), flush=True)
+"#;
+
+    #[tokio::test]
+    async fn the_end_of_an_old_process_does_not_concern_the_one_after_it() {
+        let home = std::env::temp_dir().join(format!("orlop-process-{}", std::process::id()));
+        std::fs::create_dir_all(&home).unwrap();
+        std::fs::write(home.join("raw.py"), PROGRAM).unwrap();
+        let manifest = "[plugin]\nname = \"x\"\n[run]\ncommand = [\"python3\", \"raw.py\"]\n";
+        let package = Package::parse(manifest, &home).unwrap();
+        let env = RuntimeEnv::from_vars(std::env::vars().collect());
+        let process = Process::new(Launch::new(package, &env, &home, Map::new()), None);
+        let (first, _) = process.start().unwrap();
+        first.end(Error::plugin("it is old"));
+        let (second, _) = process.start().unwrap();
+        noticed(&Arc::downgrade(&process), 1);
+        assert!(process.running().is_some_and(|peer| Arc::ptr_eq(&peer, &second)));
+        noticed(&Arc::downgrade(&process), 2);
+        assert!(process.running().is_none());
+        assert_eq!(process.health().0, PluginHealth::Failed);
+        process.stop().await;
+        std::fs::remove_dir_all(&home).unwrap();
+    }
 }

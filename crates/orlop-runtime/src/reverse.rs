@@ -2,16 +2,26 @@
 //! of the application that it was granted.
 
 use crate::call::Lent;
+use crate::secrets;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use futures::StreamExt;
+use orlop_app::assets::Upload;
 use orlop_app::store::ListQuery;
 use orlop_app::{Application, Loaded, NewSession, Request, Target};
 use orlop_core::json_api::Sessions;
 use orlop_core::{
-    ActionCall, CallContext, Config, Core, CoreEvent, Error, Map, Message, RequestOptions, Result,
-    Session, Value,
+    ActionCall, CallContext, Config, Core, CoreEvent, Error, ErrorClass, Map, Message,
+    RequestOptions, Result, Session, Value,
 };
 use serde::Serialize;
 use serde_json::json;
+
+/// The largest file that crosses; as text it fits in a line.
+const MAX_ASSET: usize = 20 << 20;
+
+/// How often a state is set again that another call was faster to set.
+const STATE_TRIES: u32 = 100;
 
 /// What a plugin asks for.
 pub(crate) struct Asking<'a> {
@@ -24,43 +34,58 @@ pub(crate) struct Asking<'a> {
 
 /// Does what the plugin asks for.
 pub(crate) async fn answer(lent: &Lent, method: &str, asking: Asking<'_>) -> Result<Value> {
+    if let Err(error) = lent.rights.grants.check(method) {
+        lent.refused(method, &error);
+        return Err(error);
+    }
     match method.split_once('.') {
         Some(("core", operation)) => of_core(lent, operation, asking).await,
-        Some(("app", operation)) => {
-            if let Err(error) = lent.grants.check_app(operation) {
-                tracing::warn!(target: "orlop::plugin", plugin = lent.plugin, operation, "refused: not granted");
-                if let Ok(app) = lent.app() {
-                    app.note_refusal(&lent.plugin, method);
-                }
-                return Err(error);
-            }
-            of_app(lent, operation, Args(asking.args), asking.tell).await
-        }
-        _ => Err(Error::not_found(format!(
-            "the host has no method \"{method}\"; known: core.*, app.*"
-        ))),
+        Some((_, operation)) => of_app(lent, operation, Args(asking.args), asking.tell).await,
+        None => Err(Error::not_found(format!("the host has no method \"{method}\""))),
     }
 }
 
 async fn of_core(lent: &Lent, operation: &str, asking: Asking<'_>) -> Result<Value> {
     let Asking { mut args, agent, tell } = asking;
     let cx = lent.context()?;
-    let (core, config) = match agent {
+    let (core, config) = match &agent {
         None => (cx.core().clone(), cx.config().clone()),
         Some(agent) => {
-            lent.grants.check_app("update_agent")?;
-            lent.app()?.agent(&agent)?
+            lent.rights.grants.check_app("update_agent")?;
+            lent.app()?.agent(agent)?
         }
     };
-    // Plugins work with the settings of the call unless they bring some of their own; what was
-    // masked on the way to them is put back.
     let given = args.shift_remove("config");
-    args.insert("config".to_owned(), crate::secrets::restored(given, &config));
+    let config = match operation {
+        // What others do is done with the settings of the agent, never with those of the plugin.
+        "execute_tool_calls" | "execute_session_action" | "execute_lifecycle_actions" => {
+            Value::Object(config.values().clone())
+        }
+        _ => {
+            check_state(&args, &config, &lent.rights.own)?;
+            secrets::restored(given, &config, &lent.rights.own)?
+        }
+    };
+    if let ("execute_tool_calls", Ok(app)) = (operation, lent.app()) {
+        let calls = Args(args).maps("tool_calls")?;
+        let ran = app.run_tools_for_plugin(&lent.plugin, cx, agent.as_deref(), calls);
+        return json_of(&ran.await?);
+    }
+    args.insert("config".to_owned(), config);
     let context = lent.side_request()?;
     match (operation, tell) {
         ("send_request", Some(tell)) => stream(lent, &core, Args(args), context, tell).await,
         _ => core.invoke_with(operation, args, &context, lent).await,
     }
+}
+
+/// Where an operation takes a state, its configuration is under the rule of all others. It goes back
+/// to the plugin, so that masks stay in it.
+fn check_state(args: &Map, config: &Config, own: &[String]) -> Result<()> {
+    ["state", "request_context"].into_iter().try_for_each(|key| {
+        let given = args.get(key).and_then(|state| state.get("config"));
+        secrets::restored(given.cloned(), config, own).map(drop)
+    })
 }
 
 /// Asks the model once, and tells the fragments of its answer as they come.
@@ -114,6 +139,7 @@ async fn of_app(
                 id: args.text("session_id")?,
                 metadata: args.map("metadata")?,
             };
+            secrets::check_metadata(&new.metadata, None, true, &lent.rights.own)?;
             Ok(given(lent, &app.create_session(new).await?))
         }
         "fork_session" => {
@@ -162,6 +188,20 @@ async fn of_app(
             let session = args.text("session_id")?;
             app.execute_action(call, session.as_deref()).await.map(Value::Object)
         }
+        "list_assets" => json_of(&app.list_assets(&args.name("session_id")?).await?),
+        "read_asset" => read_asset(app, &args.name("asset_id")?).await,
+        "put_asset" => {
+            let (name, media_type) = (args.name("name")?, args.text("media_type")?);
+            let session = args.text("session_id")?;
+            let data = args.text("data")?.unwrap_or_default();
+            let bytes = BASE64.decode(data.as_bytes()).map_err(|error| {
+                Error::bad_argument(format!(
+                    "data must be the bytes of the file as base64: {error}"
+                ))
+            })?;
+            let upload = Upload::new(name, media_type.as_deref());
+            json_of(&app.put_asset(session.as_deref(), upload, bytes).await?)
+        }
         "get_state" => {
             let held = match args.text("session_id")? {
                 Some(session) => app.plugin_state(&session, &lent.plugin).await?,
@@ -174,6 +214,19 @@ async fn of_app(
     }
 }
 
+/// What is known of an asset, and its bytes.
+async fn read_asset(app: &Application, id: &str) -> Result<Value> {
+    let (record, bytes) = app.read_asset(id).await?;
+    if bytes.len() > MAX_ASSET {
+        return Err(Error::bad_argument(format!(
+            "the file \"{}\" has {} bytes, and a plugin reads up to {MAX_ASSET}",
+            record.name,
+            bytes.len()
+        )));
+    }
+    Ok(json!({ "asset": record, "data": BASE64.encode(bytes) }))
+}
+
 async fn set_state(lent: &Lent, app: &Application, mut args: Args) -> Result<Value> {
     let value = args.take("value").unwrap_or_default();
     let Some(session) = args.text("session_id")? else {
@@ -184,11 +237,21 @@ async fn set_state(lent: &Lent, app: &Application, mut args: Args) -> Result<Val
         .await?;
         return Ok(Value::Null);
     };
-    let held = app.plugin_state(&session, &lent.plugin).await?;
-    let version = held.map_or(0, |held| held.version);
     let value = Some(value).filter(|value| !value.is_null());
-    if version > 0 || value.is_some() {
-        app.set_plugin_state(&session, &lent.plugin, version, value).await?;
+    // Calls of one plugin may set it side by side: the last one stays.
+    for tries_left in (0..STATE_TRIES).rev() {
+        let held = app.plugin_state(&session, &lent.plugin).await?;
+        let version = held.map_or(0, |held| held.version);
+        if version == 0 && value.is_none() {
+            break;
+        }
+        match app.set_plugin_state(&session, &lent.plugin, version, value.clone()).await {
+            Err(error) if error.class() == ErrorClass::Conflict && tries_left > 0 => {}
+            done => {
+                done?;
+                break;
+            }
+        }
     }
     Ok(Value::Null)
 }
@@ -207,6 +270,8 @@ async fn send(
         Some(agent) => app.update_agent(&agent, &session, false).await?.session,
         None => session,
     };
+    let overrides = args.map("overrides")?;
+    secrets::check_overrides(&overrides, None, &lent.rights.own)?;
     let message = match args.take("message") {
         None => None,
         Some(Value::String(text)) => {
@@ -220,7 +285,7 @@ async fn send(
             _ => Target::Value(Box::new(session)),
         },
         message,
-        overrides: args.map("overrides")?,
+        overrides,
         persist,
         stream: tell.is_some(),
         ..Request::default()
@@ -241,7 +306,7 @@ async fn send(
 fn given(lent: &Lent, loaded: &Loaded) -> Value {
     json!({
         "agent_id": loaded.session.agent_id(),
-        "config": crate::secrets::masked(&loaded.config, &[&lent.plugin]),
+        "config": secrets::masked(&loaded.config, &lent.rights.own),
         "session": lent.give(&loaded.session),
     })
 }
@@ -288,6 +353,16 @@ impl Args {
             Some(Value::Object(map)) => Ok(map),
             Some(_) => Err(Error::wrong_type(format!("{key} must be a mapping"))),
         }
+    }
+
+    fn maps(&mut self, key: &str) -> Result<Vec<Map>> {
+        let wrong = || Error::wrong_type(format!("{key} must be a list of mappings"));
+        let Some(Value::Array(items)) = self.take(key) else { return Err(wrong()) };
+        let maps = items.into_iter().map(|item| match item {
+            Value::Object(map) => Ok(map),
+            _ => Err(wrong()),
+        });
+        maps.collect()
     }
 
     fn session(&mut self, lent: &Lent) -> Result<Session> {

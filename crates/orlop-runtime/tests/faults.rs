@@ -55,6 +55,8 @@ async fn both(limits: &str, on_call: &str) -> Vec<String> {
 async fn goes_wrong(limits: &str, on_call: &str, told: &str) {
     let results = both(limits, on_call).await;
     assert!(results[0].contains(told), "{}", results[0]);
+    assert!(results[0].contains("plugin \"bad\""), "it is not named: {}", results[0]);
+    assert_eq!(results.len(), 2, "one error, and one answer: {results:?}");
     assert_eq!(results[1], "right");
 }
 
@@ -71,7 +73,8 @@ async fn an_answer_of_the_wrong_shape() {
 #[tokio::test]
 async fn an_error_with_its_own_words() {
     let code = r#"send({"jsonrpc": "2.0", "id": m["id"], "error": {"code": -1, "message": "the cat is asleep", "data": {"class": "unavailable"}}})"#;
-    goes_wrong("", code, "the cat is asleep").await;
+    let results = both("", code).await;
+    assert_eq!(results, ["Tool error: the cat is asleep", "right"]);
 }
 
 #[tokio::test]
@@ -126,6 +129,31 @@ except BrokenPipeError: os._exit(0)
 }
 
 #[tokio::test]
+async fn a_flood_that_nobody_asked_for() {
+    let log = r#"{"jsonrpc": "2.0", "method": "log", "params": {"message": "x"}}"#;
+    let part = r#"{"jsonrpc": "2.0", "method": "part", "params": {"call": 999999, "value": 1}}"#;
+    for line in [log, part] {
+        let code = format!(
+            "lines = {line:?} + chr(10)\ntry:\n    while True: sys.stdout.write(lines * 1000)\nexcept BrokenPipeError: os._exit(0)"
+        );
+        goes_wrong("", &code, "said more than anybody asked for").await;
+    }
+    let code = "try:\n    while True: sys.stderr.write('x\\n' * 1000)\nexcept BrokenPipeError: os._exit(0)";
+    goes_wrong("", code, "said more than anybody asked for").await;
+}
+
+#[tokio::test]
+async fn requests_whose_answers_it_does_not_read() {
+    let code = r#"
+line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "app.get_state", "params": {"call": m["id"] + 1000}}) + "\n"
+try:
+    while True: sys.stdout.write(line * 1000)
+except BrokenPipeError: os._exit(0)
+"#;
+    goes_wrong("", code, "does not read what it asked for").await;
+}
+
+#[tokio::test]
 async fn a_line_without_end() {
     let code = r#"
 try:
@@ -139,6 +167,18 @@ except BrokenPipeError: os._exit(0)
 #[tokio::test]
 async fn more_memory_than_it_may_have() {
     let code = "held = bytearray(300 << 20)\nheld[:] = b'x' * len(held)\nsys.stdin.readline()";
+    goes_wrong("memory_mb = 100\n", code, "MB of memory").await;
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn more_memory_in_a_process_that_it_started() {
+    let code = r#"
+import subprocess
+hungry = "held = b'x' * (300 << 20); import time; time.sleep(1000)"
+subprocess.Popen([sys.executable, "-c", hungry])
+sys.stdin.readline()
+"#;
     goes_wrong("memory_mb = 100\n", code, "MB of memory").await;
 }
 
@@ -202,4 +242,26 @@ while True: sys.stdin.readline()
     // The process is gone, or nobody has taken its end note of yet.
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.as_raw_nonzero()));
     assert!(stat.is_err() || stat.unwrap().contains(") Z "), "the child still runs");
+}
+
+#[tokio::test]
+async fn a_process_that_ends_by_itself_has_the_time_to() {
+    let code = r#"
+import atexit, json, os, sys, time
+def leave():
+    time.sleep(0.3)
+    open(os.environ["PLUGIN_DATA"] + "/left", "w").write("in order")
+atexit.register(leave)
+for line in sys.stdin:
+    m = json.loads(line)
+    result = {"protocol": 1, "plugins": [{"name": "x", "kind": "tool", "hooks": []}]}
+    print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": result}), flush=True)
+    if m["method"] == "shutdown": break
+"#;
+    let stage = Stage::default();
+    let mut runtime = Runtime::new(env(&stage), stage.home());
+    runtime.add(raw_package(&stage, "tidy", "", code), Map::new()).unwrap();
+    runtime.stop().await;
+    let left = std::fs::read_to_string(stage.home().join("plugin-data/tidy/left"));
+    assert_eq!(left.unwrap(), "in order");
 }

@@ -455,11 +455,11 @@ async fn a_program_that_breaks_the_protocol_is_told_how() {
         package: refuses hooks and plugins it does not know | an unknown hook was answered with "whatever"
         package: passes over lines that are no messages | a ping gave the process ended; it said last:
         tool rude: answers soon after it was cancelled | no answer within 2 s
-        feature rude: get_tags that hangs fails that call and no other | the call after it gave get_tags answered what it must not: invalid type: integer `1`, expected a string at line 1 column 7; expected Vec<String> (plugin "rude", hook get_tags)
-        feature rude: a crash in get_tags fails that call and no other | the call after it gave get_tags answered what it must not: invalid type: integer `1`, expected a string at line 1 column 7; expected Vec<String> (plugin "rude", hook get_tags)
-        feature rude: get_tags that floods fails that call and no other | the call after it gave get_tags answered what it must not: invalid type: integer `1`, expected a string at line 1 column 7; expected Vec<String> (plugin "rude", hook get_tags)
-        feature rude: get_tags that answers noise fails that call and no other | the call after it gave get_tags answered what it must not: invalid type: integer `1`, expected a string at line 1 column 7; expected Vec<String> (plugin "rude", hook get_tags)
-        feature rude: get_tags that answers nonsense fails that call and no other | the call after it gave get_tags answered what it must not: invalid type: integer `1`, expected a string at line 1 column 7; expected Vec<String> (plugin "rude", hook get_tags)
+        feature rude: get_tags that hangs fails that call and no other | the call after it gave get_tags of plugin "rude" answered what it must not: invalid type: integer `1`, expected a string at line 1 column 7; expected Vec<String> (plugin "rude", hook get_tags)
+        feature rude: a crash in get_tags fails that call and no other | the call after it gave get_tags of plugin "rude" answered what it must not: invalid type: integer `1`, expected a string at line 1 column 7; expected Vec<String> (plugin "rude", hook get_tags)
+        feature rude: get_tags that floods fails that call and no other | the call after it gave get_tags of plugin "rude" answered what it must not: invalid type: integer `1`, expected a string at line 1 column 7; expected Vec<String> (plugin "rude", hook get_tags)
+        feature rude: get_tags that answers noise fails that call and no other | the call after it gave get_tags of plugin "rude" answered what it must not: invalid type: integer `1`, expected a string at line 1 column 7; expected Vec<String> (plugin "rude", hook get_tags)
+        feature rude: get_tags that answers nonsense fails that call and no other | the call after it gave get_tags of plugin "rude" answered what it must not: invalid type: integer `1`, expected a string at line 1 column 7; expected Vec<String> (plugin "rude", hook get_tags)
         package: refuses a protocol it does not speak | it says it speaks protocol 99
         package: ends when it is asked to | it still runs 2 s after shutdown"#]].assert_eq(&failed.join("\n"));
 }

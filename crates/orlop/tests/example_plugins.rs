@@ -43,7 +43,11 @@ async fn place(language: &str, run: &str, examples: &[(&str, &str)]) -> Place {
         place.write(&format!("{name}/{file}"), code);
         let manifest =
             format!("[plugin]\nname = \"{name}\"\n[run]\n{run} = \"{file}\"\n[grants]\n");
-        let grants = if *name == "my_app_plugin" { app } else { "" };
+        let grants = match *name {
+            "my_app_plugin" => app,
+            "my_feature" => "app = [\"send_request\"]",
+            _ => "",
+        };
         place.write(&format!("{name}/plugin.toml"), format!("{manifest}{grants}\n"));
         if file.ends_with(".ts") {
             let compiler = repository().join("sdk/typescript/node_modules");

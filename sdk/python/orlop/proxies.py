@@ -5,6 +5,7 @@ In an async method everything here that answers something is to be awaited.
 
 from __future__ import annotations
 
+import base64
 from typing import Any, Optional, Union
 
 from .calls import Call, Events, Pending
@@ -348,6 +349,22 @@ class App:
         args = {"plugin": plugin, "action_id": action_id, "params": params or {}, "session_id": session_id}
         return self._ask("execute_action", args)
 
+    def list_assets(self, session_id: str) -> list[Json]:
+        """The files of a session: ``id``, ``name``, ``media_type``, ``size`` and more."""
+        return self._ask("list_assets", {"session_id": session_id})
+
+    def read_asset(self, asset_id: str) -> bytes:
+        """The bytes of a file."""
+        return self._ask("read_asset", {"asset_id": asset_id}, lambda read: base64.b64decode(read["data"]))
+
+    def put_asset(
+        self, name: str, data: bytes, media_type: Optional[str] = None, session_id: Optional[str] = None
+    ) -> Json:
+        """Keeps a file with a session, or on its own. Gives what is known of it."""
+        text = base64.b64encode(data).decode("ascii")
+        args = {"name": name, "data": text, "media_type": media_type, "session_id": session_id}
+        return self._ask("put_asset", args)
+
     def get_state(self, session_id: Optional[str] = None) -> Any:
         """What ``set_state`` kept with a session, or with the user."""
         return self._ask("get_state", {"session_id": session_id})
@@ -361,6 +378,30 @@ class App:
         from agent_app import resolve_request_config
 
         return resolve_request_config(base_config, *overrides)
+
+
+class SessionAssetStore:
+    """The files of sessions: ``context["session_asset_store"]``, with the session of the call unless another is named."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    def _session(self, session_id: Optional[str]) -> Optional[str]:
+        return session_id or self._app._call.session_id
+
+    def list(self, session_id: Optional[str] = None) -> "list[Json]":
+        """The files of a session."""
+        return self._app._ask("list_assets", {"session_id": self._session(session_id)})
+
+    def get(self, asset_id: str) -> bytes:
+        """The bytes of a file."""
+        return self._app.read_asset(asset_id)
+
+    def put(
+        self, name: str, data: bytes, media_type: Optional[str] = None, session_id: Optional[str] = None
+    ) -> Json:
+        """Keeps a file with a session. Gives what is known of it."""
+        return self._app.put_asset(name, data, media_type, self._session(session_id))
 
 
 class SessionLock:

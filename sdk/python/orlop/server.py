@@ -18,7 +18,7 @@ from .errors import Error, PluginMistake, UnknownMethod, as_json_rpc, log_trace
 from .lists import History, Slots
 from .outcomes import Inputs, report
 from .plugins import Method, Plugin, find, load
-from .proxies import App, Core
+from .proxies import App, Core, SessionAssetStore
 from .sessions import Session
 from .values import copy_json
 from .wire import Connection, decode
@@ -462,4 +462,6 @@ def _context(call: Call, args: dict[str, Any], kind: str) -> dict[str, Any]:
         context["core"] = _core(call)
     if "app" in handles:
         context["app"] = context["application"] = App(call)
+    if "session_asset_store" in handles:
+        context["session_asset_store"] = SessionAssetStore(App(call))
     return context

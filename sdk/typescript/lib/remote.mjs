@@ -45,6 +45,9 @@ const APP = {
   acquire_session_lock: ["session_id"],
   list_actions: [],
   execute_action: ["plugin", "action_id", "params"],
+  list_assets: ["session_id"],
+  read_asset: ["asset_id"],
+  put_asset: ["name", "data"],
   get_state: [],
   set_state: ["value"],
 };
@@ -109,13 +112,26 @@ export class App extends Remote {
     }
   }
 
+  /** The bytes of a file. */
+  async readAsset(assetId) {
+    const { data } = await this.request("app.read_asset", { asset_id: assetId });
+    return new Uint8Array(Buffer.from(data, "base64"));
+  }
+
+  /** Keeps a file with a session, or on its own; gives what is known of it. */
+  putAsset(name, data, options = {}) {
+    return this.request("app.put_asset", { ...options, name, data: Buffer.from(data).toString("base64") });
+  }
+
   /** Takes the lock of a session; `release` it when done. At the end of the call it is given back anyway. */
   async acquireSessionLock(sessionId) {
     const { lock } = await this.request("app.acquire_session_lock", { session_id: sessionId });
     return { lock, release: () => this.request("app.release_session_lock", { lock }) };
   }
 }
-const { acquire_session_lock: _, ...plain } = APP;
+const { acquire_session_lock: _lock, read_asset: _read, put_asset: _put, ...plain } = APP;
 withMethods(App, "app", plain);
 Object.defineProperty(App.prototype, "acquire_session_lock", { value: App.prototype.acquireSessionLock });
+Object.defineProperty(App.prototype, "read_asset", { value: App.prototype.readAsset });
+Object.defineProperty(App.prototype, "put_asset", { value: App.prototype.putAsset });
 Object.defineProperty(App.prototype, "stream_request", { value: App.prototype.streamRequest });

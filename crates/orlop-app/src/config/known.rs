@@ -362,6 +362,13 @@ fn properties<'a>(keys: impl IntoIterator<Item = (&'a str, Value)>) -> Map {
     keys.into_iter().map(|(key, schema)| (key.to_owned(), schema)).collect()
 }
 
+/// Whether the name means something in a configuration by itself, so that it can be no plugin's.
+pub fn is_key(name: &str) -> bool {
+    SECTIONS.contains_key(name)
+        || AGENT.contains_key(name)
+        || super::secrets::is_secret_section(name)
+}
+
 /// Whether a key of `[plugins.NAME]` is Orlop's and not the plugin's.
 pub(super) fn is_plugin_key(key: &str) -> bool {
     SECTIONS["plugins"]["additionalProperties"]["properties"].get(key).is_some()

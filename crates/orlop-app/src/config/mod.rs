@@ -38,6 +38,7 @@ mod validate;
 pub use app_config::AppConfig;
 pub use env::{RuntimeEnv, Vars};
 pub(crate) use fallback::fallbacks;
+pub use known::is_key;
 pub use locate::{Locations, PROJECT_FILE};
 pub use origin::{Origin, Position, SourceFile};
 pub use problem::{ConfigError, Problem, ProblemKind};
@@ -49,4 +50,7 @@ pub use server::{Server, ServerJwt, ServerLimits, ServerToken};
 pub use show::{Shown, ShownValue};
 pub use starter::starter;
 pub use telemetry::TelemetrySection;
-pub use trust::{Answer, ProjectTrust, TrustState, TrustedFolders, TrustedSetting, first_powerful};
+pub use trust::{
+    Answer, ProjectTrust, TrustState, TrustedFolders, TrustedSetting, first_powerful,
+    first_powerful_change,
+};

@@ -3,11 +3,11 @@
 //! asked is the one who runs it.
 
 use super::Approval;
-use super::tools::{decision_of, replaced};
+use super::tools::{decision_of, replaced, wants};
 use crate::application::{Agent, Application};
 use futures::StreamExt;
 use orlop_core::hooks::{RequestInfo, ToolCallInfo, ToolGate, ToolResultInfo};
-use orlop_core::types::InspectedCall;
+use orlop_core::types::{InspectedCall, ToolDescriptor};
 use orlop_core::{
     Config, Error, Map, Message, Result, Session, ToolEvent, TriggerSource, Value, lifecycle,
 };
@@ -43,35 +43,49 @@ impl Application {
             session: &session,
             request,
             approval,
+            plugin: None,
         };
         hand.run(tool, input).await
     }
 }
 
 /// Who runs a tool, and where.
-struct Hand<'a> {
-    app: &'a Application,
-    agent: &'a Agent,
-    config: &'a Config,
-    session: &'a Session,
-    request: &'a RequestInfo,
-    approval: Approval,
+pub(super) struct Hand<'a> {
+    pub(super) app: &'a Application,
+    pub(super) agent: &'a Agent,
+    pub(super) config: &'a Config,
+    pub(super) session: &'a Session,
+    pub(super) request: &'a RequestInfo,
+    pub(super) approval: Approval,
+    /// The plugin that runs it, if no person does.
+    pub(super) plugin: Option<&'a str>,
 }
 
 impl Hand<'_> {
     async fn run(&self, tool: &str, input: Value) -> Result<Message> {
-        let core = self.app.core_of(self.agent);
-        let mut call = InspectedCall {
+        let call = InspectedCall {
             call_id: Some(format!("hand-{}", self.request.request_id)),
             tool_name: Some(tool.to_owned()),
             payload: input,
             ..InspectedCall::default()
         };
-        if core.tool_for(&call, self.config).await?.is_none() {
+        self.run_call(call).await
+    }
+
+    /// Runs a call if nobody denies it.
+    pub(super) async fn run_call(&self, mut call: InspectedCall) -> Result<Message> {
+        let core = self.app.core_of(self.agent);
+        let Some(tool) = core.tool_for(&call, self.config).await? else {
+            let name = call.tool_name.unwrap_or_default();
             return Err(Error::not_found(format!(
-                "the agent \"{}\" has no tool \"{tool}\"; add it to its `tools`",
+                "the agent \"{}\" has no tool \"{name}\"; add it to its `tools`",
                 self.agent.id
             )));
+        };
+        if self.plugin.is_some() {
+            let read = self.app.shared.arguments.read(Some(&tool), &call).await;
+            call.payload = read.map_err(Error::bad_argument)?;
+            self.wished(&tool)?;
         }
         call.payload = self.permitted(&call).await?;
         let layer = self.app.layer(&self.agent.base, TriggerSource::Manual);
@@ -124,11 +138,25 @@ impl Hand<'_> {
 
     /// What would ask runs, unless the request is one in which nobody may be asked.
     fn asked(&self, reason: String) -> Result<()> {
-        match self.approval {
-            Approval::Wait | Approval::Allow => Ok(()),
-            Approval::Deny => Err(Error::bad_state(format!(
+        match (self.approval, self.plugin) {
+            (Approval::Wait | Approval::Allow, _) => Ok(()),
+            (Approval::Deny, None) => Err(Error::bad_state(format!(
                 "it is denied: what would ask does not run in this request ({reason})"
             ))),
+            (Approval::Deny, Some(plugin)) => Err(Error::bad_state(format!(
+                "it needs the approval of a person, and the plugin \"{plugin}\" cannot ask for it ({reason}); allow it in `permissions`, or let the model make the call"
+            ))),
+        }
+    }
+
+    /// What the tool itself wants of a person.
+    fn wished(&self, tool: &ToolDescriptor) -> Result<()> {
+        if wants(Some(tool), "answer") {
+            return Err(Error::bad_state("it has a question, and nobody is there to answer"));
+        }
+        match wants(Some(tool), "ask") {
+            true => self.asked("the tool asks before it runs".to_owned()),
+            false => Ok(()),
         }
     }
 

@@ -9,6 +9,7 @@ mod by_hand;
 mod continued;
 mod control;
 mod driver;
+mod for_plugin;
 mod form;
 mod info;
 mod journal;

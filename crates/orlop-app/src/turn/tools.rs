@@ -449,6 +449,6 @@ fn says(tool: Option<&ToolDescriptor>, key: &str) -> bool {
 }
 
 /// What a tool wants of a person before it runs: `ask` for a permission, `answer` to a question.
-fn wants(tool: Option<&ToolDescriptor>, what: &str) -> bool {
+pub(super) fn wants(tool: Option<&ToolDescriptor>, what: &str) -> bool {
     annotation(tool, "approval").and_then(Value::as_str) == Some(what)
 }

@@ -20,12 +20,16 @@ pub use state::{State, StateChange};
 use crate::context::Context;
 use crate::interop::Interop;
 use crate::plugin::Manifest;
+use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use orlop_types::{
     ActionDefinition, ActionResult, Change, Map, Message, NativeItem, Result, ToolDescriptor,
     ToolPart, ToolReport, Value,
 };
 use std::time::Duration;
+
+/// A chunk that an extension gives later; nothing leaves the one it saw as it is.
+pub type LaterChunk = BoxFuture<'static, Result<Option<Chunk>>>;
 
 /// The kinds of plugin. The core runs the first four; the application runs the last two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -362,6 +366,12 @@ hook_table! {
         {
             /// Interop formats the extension knows.
             fn interop(&self) -> Interop { Interop::default() }
+
+            /// For an extension that must wait, such as one in another process: the chunk that takes
+            /// the place of this one, later. Where it gives something, `process_chunk` is not called.
+            fn process_chunk_later(&self, _input: &State, _chunk: &Chunk) -> Option<LaterChunk> {
+                None
+            }
         }
         /// Sees each chunk after the provider and may change what it shows or finishes. Called in
         /// place for every chunk: it must not wait.

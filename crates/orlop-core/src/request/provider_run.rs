@@ -3,7 +3,7 @@
 
 use crate::context::Context;
 use crate::core::Core;
-use crate::hooks::{Chunk, Extension, Hook, ModelAnswer, ModelRequest, Runner, State};
+use crate::hooks::{Chunk, Extension, Hook, LaterChunk, ModelAnswer, ModelRequest, Runner, State};
 use crate::plugin::Registered;
 use crate::resolve::Resolution;
 use futures::stream::{BoxStream, StreamExt};
@@ -16,12 +16,21 @@ pub(super) struct ProviderRun {
     provider: Arc<crate::plugin::RegisteredProvider>,
     extensions: Vec<Arc<Registered<dyn Extension>>>,
     chunks: BoxStream<'static, Result<Chunk>>,
+    /// A chunk that an extension takes its time for. Nothing after it is looked at meanwhile.
+    waiting: Option<Waiting>,
     /// Finals that came with a partial and follow it.
     held_back: Vec<NativeItem>,
     pub(super) native: Seq<NativeItem>,
     pub(super) state: State,
     /// Whether the provider answered with a native history of its own making.
     pub(super) native_replaced: bool,
+}
+
+struct Waiting {
+    chunk: Chunk,
+    later: LaterChunk,
+    /// The extension that is waited for.
+    extension: usize,
 }
 
 impl ProviderRun {
@@ -43,6 +52,7 @@ impl ProviderRun {
             provider,
             extensions,
             chunks: futures::stream::empty().boxed(),
+            waiting: None,
             held_back: Vec::new(),
             native: request.native_messages.clone(),
             state: request.state.clone(),
@@ -131,35 +141,89 @@ impl ProviderRun {
             let finals = std::mem::take(&mut self.held_back);
             return Poll::Ready(Some(Ok(ProviderEvent::FinalMessages(finals))));
         }
-        let polled = catch_unwind(AssertUnwindSafe(|| self.chunks.poll_next_unpin(task)));
-        let mut chunk = match polled {
-            Ok(Poll::Pending) => return Poll::Pending,
-            Ok(Poll::Ready(None)) => return Poll::Ready(None),
-            Ok(Poll::Ready(Some(Ok(chunk)))) => chunk,
-            Ok(Poll::Ready(Some(Err(error)))) => {
-                return Poll::Ready(Some(Err(self.in_hook(error, Hook::StreamApi))));
-            }
-            Err(panic) => {
-                let error = crate::hooks::panicked(&*panic);
-                return Poll::Ready(Some(Err(self.in_hook(error, Hook::StreamApi))));
-            }
+        let (chunk, seen) = match self.waiting.take() {
+            Some(waiting) => match self.poll_waiting(waiting, task) {
+                Poll::Ready(Ok(passed)) => passed,
+                Poll::Ready(Err(error)) => return Poll::Ready(Some(Err(error))),
+                Poll::Pending => return Poll::Pending,
+            },
+            None => match self.poll_chunk(task) {
+                Poll::Ready(Some(Ok(chunk))) => (chunk, 0),
+                Poll::Ready(Some(Err(error))) => {
+                    return Poll::Ready(Some(Err(self.in_hook(error, Hook::StreamApi))));
+                }
+                Poll::Ready(None) => return Poll::Ready(None),
+                Poll::Pending => return Poll::Pending,
+            },
         };
-        if let Err(error) = self.extend(&mut chunk) {
-            return Poll::Ready(Some(Err(error)));
+        match self.extend(chunk, seen, task) {
+            Poll::Ready(Ok(chunk)) => Poll::Ready(Some(Ok(self.take_in(chunk)))),
+            Poll::Ready(Err(error)) => Poll::Ready(Some(Err(error))),
+            Poll::Pending => Poll::Pending,
         }
-        Poll::Ready(Some(Ok(self.take_in(chunk))))
     }
 
-    /// Every active extension sees the chunk, in registration order.
-    fn extend(&self, chunk: &mut Chunk) -> Result<()> {
-        for extension in &self.extensions {
-            let seen = catch_unwind(AssertUnwindSafe(|| {
-                extension.plugin.process_chunk(&self.state, chunk)
+    fn poll_chunk(&mut self, task: &mut Task<'_>) -> Poll<Option<Result<Chunk>>> {
+        catch_unwind(AssertUnwindSafe(|| self.chunks.poll_next_unpin(task)))
+            .unwrap_or_else(|panic| Poll::Ready(Some(Err(crate::hooks::panicked(&*panic)))))
+    }
+
+    /// Every active extension sees the chunk, in registration order, the first `seen` of which have.
+    /// Those in this process see it in place and cost no allocation.
+    fn extend(
+        &mut self,
+        mut chunk: Chunk,
+        seen: usize,
+        task: &mut Task<'_>,
+    ) -> Poll<Result<Chunk>> {
+        let mut next = seen;
+        while let Some(extension) = self.extensions.get(next) {
+            let shown = catch_unwind(AssertUnwindSafe(|| {
+                let later = extension.plugin.process_chunk_later(&self.state, &chunk);
+                if later.is_none() {
+                    extension.plugin.process_chunk(&self.state, &mut chunk)?;
+                }
+                Ok(later)
             }));
-            seen.unwrap_or_else(|panic| Err(crate::hooks::panicked(&*panic)))
-                .map_err(|error| error.in_hook(extension.name(), Hook::ProcessChunk.name()))?;
+            match shown.unwrap_or_else(|panic| Err(crate::hooks::panicked(&*panic))) {
+                Ok(None) => next += 1,
+                Ok(Some(later)) => {
+                    let waiting = Waiting { chunk, later, extension: next };
+                    (chunk, next) = futures::ready!(self.poll_waiting(waiting, task))?;
+                }
+                Err(error) => return Poll::Ready(Err(self.in_extension(error, next))),
+            }
         }
-        Ok(())
+        Poll::Ready(Ok(chunk))
+    }
+
+    /// The chunk after the extension that is waited for, and how many have seen it then.
+    fn poll_waiting(
+        &mut self,
+        mut waiting: Waiting,
+        task: &mut Task<'_>,
+    ) -> Poll<Result<(Chunk, usize)>> {
+        let polled = catch_unwind(AssertUnwindSafe(|| waiting.later.as_mut().poll(task)));
+        match polled.unwrap_or_else(|panic| Poll::Ready(Err(crate::hooks::panicked(&*panic)))) {
+            Poll::Pending => {
+                self.waiting = Some(waiting);
+                Poll::Pending
+            }
+            Poll::Ready(Ok(changed)) => {
+                let chunk = changed.unwrap_or(waiting.chunk);
+                Poll::Ready(Ok((chunk, waiting.extension + 1)))
+            }
+            Poll::Ready(Err(error)) => {
+                Poll::Ready(Err(self.in_extension(error, waiting.extension)))
+            }
+        }
+    }
+
+    fn in_extension(&self, error: Error, extension: usize) -> Error {
+        match self.extensions.get(extension) {
+            Some(extension) => error.in_hook(extension.name(), Hook::ProcessChunk.name()),
+            None => error,
+        }
     }
 
     fn take_in(&mut self, chunk: Chunk) -> ProviderEvent {

@@ -56,6 +56,14 @@ impl ApplicationPlugin for PermissionActions {
     ) -> Answer<'a, ActionResult> {
         Answer::later(async move {
             let app = Application::of(cx)?;
+            // What a plugin may do is not for plugins to say.
+            if let (true, Some(plugin)) =
+                (input.action_id != "list_permissions", cx.get("requested_by"))
+            {
+                return Err(Error::bad_state(format!(
+                    "permissions are changed by people, and not by the plugin {plugin}"
+                )));
+            }
             let text = |key: &str| input.params.get(key).and_then(Value::as_str);
             let session = text("session_id");
             let result = match &*input.action_id {

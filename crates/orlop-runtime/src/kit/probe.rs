@@ -292,11 +292,7 @@ impl Probe {
     /// Answers a call to the host.
     fn reply(&mut self, method: &str, params: &Value, id: Value) {
         let refused = |class: &str, message: &str| json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32000, "message": message, "data": {"class": class}}});
-        let granted = match method.strip_prefix("app.") {
-            Some(name) => self.grants.check_app(name),
-            None => Ok(()),
-        };
-        let line = match (granted, self.host.get(method)) {
+        let line = match (self.grants.check(method), self.host.get(method)) {
             (Err(error), _) => refused("denied", error.message()),
             (Ok(()), Some(answer)) => json!({"jsonrpc": "2.0", "id": id, "result": answer}),
             (Ok(()), None) if method == "app.get_state" => {

@@ -11,7 +11,7 @@ mod tests;
 mod words;
 
 pub use remembered::{Answer, TrustedFolders};
-pub use settings::first_powerful;
+pub use settings::{first_powerful, first_powerful_change};
 
 use super::origin::{Origin, SourceFile};
 use super::problem::{Problem, ProblemKind};

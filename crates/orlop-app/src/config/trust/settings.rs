@@ -121,6 +121,48 @@ pub fn first_powerful(overrides: &Map) -> Option<String> {
     })
 }
 
+/// The first setting in which two configurations differ that says more than how a model answers, if
+/// there is one. What a plugin may change of a request: fewer tools, and no plugins that guard
+/// nothing, are no more than that; nor is anything in the sections of these names, which are its own.
+pub fn first_powerful_change(before: &Map, after: &Map, own: &[String]) -> Option<String> {
+    let keys = before.keys().chain(after.keys().filter(|key| !before.contains_key(*key)));
+    let mut changed = keys.filter(|key| before.get(*key) != after.get(*key));
+    changed.find_map(|key| {
+        if HARMLESS.contains(&key.as_str()) || own.contains(key) {
+            return None;
+        }
+        let section = |held: Option<&Value>| match held {
+            None => Some(Map::new()),
+            Some(Value::Object(section)) => Some(section.clone()),
+            Some(_) => None,
+        };
+        match (section(before.get(key)), section(after.get(key))) {
+            _ if key == "tools" && is_part(after.get(key), before.get(key)) => None,
+            (Some(before), Some(after)) => powerful_within(key, &before, &after),
+            _ => Some(key.clone()),
+        }
+    })
+}
+
+fn powerful_within(section: &str, before: &Map, after: &Map) -> Option<String> {
+    let is_off = |key: &str| {
+        key == "enabled" && DISPENSABLE.contains(&section) && after.get(key) == Some(&false.into())
+    };
+    let keys = before.keys().chain(after.keys().filter(|key| !before.contains_key(*key)));
+    let mut changed = keys.filter(|key| before.get(*key) != after.get(*key) && !is_off(key));
+    let named = changed.find(|key| !HARMLESS.contains(&&*format!("{section}.{key}")));
+    named.map(|key| format!("{section}.{key}"))
+}
+
+/// Whether a list has nothing that is not in the other one; without that, everything is.
+fn is_part(list: Option<&Value>, whole: Option<&Value>) -> bool {
+    match (list.and_then(Value::as_array), whole) {
+        (Some(_), None) => true,
+        (Some(list), Some(Value::Array(whole))) => list.iter().all(|item| whole.contains(item)),
+        _ => false,
+    }
+}
+
 /// What holds in any case, and the parts that need trust. `users` is what the user's own files say.
 pub(super) fn divide(layer: &Table, users: &Table) -> (Table, Vec<Part>) {
     let mut divider = Divider { users, parts: Vec::new() };

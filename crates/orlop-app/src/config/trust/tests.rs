@@ -218,3 +218,32 @@ fn an_answer_holds_for_the_settings_it_was_given_for() {
     assert_eq!(state("[permissions]\nmode = \"all\""), Some(TrustState::Refused));
     assert_eq!(state("model = \"m\""), None);
 }
+
+#[test]
+fn a_plugin_changes_how_a_model_answers_and_nothing_else() {
+    let before = json!({
+        "model": "m", "base_url": "https://a", "api_key": "k", "tools": ["shell", "files"],
+        "sandbox": { "network": false }, "compaction": { "at": 0.8 }, "weather": { "unit": "c" },
+    });
+    let check = |change: Value, expected: Option<&str>| {
+        let mut after = before.clone();
+        orlop_core::types::json::merge_patch(&mut after, &change);
+        let (before, after) = (before.as_object().unwrap(), after.as_object().unwrap());
+        let found = first_powerful_change(before, after, &["weather".to_owned()]);
+        assert_eq!(found.as_deref(), expected, "{change}");
+    };
+    check(json!({}), None);
+    check(json!({ "model": "n", "temperature": 1, "tools": ["files"] }), None);
+    check(json!({ "weather": { "unit": "f", "new": {} }, "compaction": { "at": 0.5 } }), None);
+    check(json!({ "files": { "enabled": false }, "compaction": null }), None);
+    check(json!({ "base_url": "https://b" }), Some("base_url"));
+    check(json!({ "api_key": null }), Some("api_key"));
+    check(json!({ "headers": { "X": "y" } }), Some("headers.X"));
+    check(json!({ "tools": ["files", "web_fetch"] }), Some("tools"));
+    check(json!({ "tools": null }), Some("tools"));
+    check(json!({ "sandbox": { "enabled": false } }), Some("sandbox.enabled"));
+    check(json!({ "sandbox": null }), Some("sandbox.network"));
+    check(json!({ "sandbox": false }), Some("sandbox"));
+    check(json!({ "permissions": { "enabled": false } }), Some("permissions.enabled"));
+    check(json!({ "sandbox.enabled": false }), Some("sandbox.enabled"));
+}

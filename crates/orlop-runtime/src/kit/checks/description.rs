@@ -2,7 +2,7 @@
 
 use super::broken;
 use crate::description::{Description, PluginDescription};
-use crate::grants::is_app_operation;
+use crate::grants::can_be_granted;
 use crate::kit::bench::Bench;
 use crate::kit::report::{Finding, Report, Verdict, short};
 use crate::package::Package;
@@ -40,16 +40,13 @@ pub(in crate::kit) fn is_sound(package: &Package, description: &Description, rep
 }
 
 fn grants(package: &Package) -> Verdict {
-    let unknown = package.grants.app.iter().find(|name| !is_app_operation(name));
+    let unknown = package.grants.app.iter().find(|name| !can_be_granted(name));
     match unknown {
         None => Verdict::Ok,
         Some(name) => Finding::new(
             format!("app = [\"{name}\"]"),
             "an operation of the application",
-            format!(
-                "correct [grants] of plugin.toml; {}",
-                hint(name, crate::grants::app_operations())
-            ),
+            format!("correct [grants] of plugin.toml; {}", hint(name, crate::grants::operations())),
         )
         .into(),
     }

@@ -99,7 +99,7 @@ fn spoilt(launch: &Launch, subject: &Subject, hook: Hook, fault: Fault, counts: 
     let limit = launch.package.limits.timeout_ms.unwrap_or(longest).min(longest);
     launch.package.limits.timeout_ms = Some(limit);
     let process = Process::through(launch, saboteur.between());
-    let plugin = ProcessPlugin::new(&process, subject.described.clone());
+    let plugin = ProcessPlugin::new(&process, subject.described.clone(), Vec::new());
     let runtime = tokio::runtime::Handle::current();
     let seen = runtime.block_on(async {
         // It is there before anything happens to it.
@@ -196,15 +196,15 @@ async fn asked<T: DeserializeOwned + Default + Serialize + Send + 'static>(
     Runner::default().call(&registered, hook, ask).await.map(drop)
 }
 
-/// Chunks are asked in place, and have no other rule than to fail.
+/// Chunks have no other rule than to fail.
 async fn chunk(plugin: ProcessPlugin, args: Map) -> Result<()> {
-    let asked = move || {
-        let mut chunk: Chunk = serde_json::from_value(args["chunk"].clone()).unwrap_or_default();
-        let name = Plugin::manifest(&plugin).name;
-        plugin
-            .process_chunk(&State::default(), &mut chunk)
-            .map_err(|error| error.in_hook(&name, "process_chunk"))
-    };
-    let asked = tokio::task::spawn_blocking(asked).await;
-    asked.map_err(|error| Error::internal(format!("the check was lost: {error}")))?
+    let chunk: Chunk = serde_json::from_value(args["chunk"].clone()).unwrap_or_default();
+    let name = Plugin::manifest(&plugin).name;
+    match plugin.process_chunk_later(&State::default(), &chunk) {
+        Some(later) => {
+            let changed = later.await;
+            changed.map(drop).map_err(|error| error.in_hook(&name, "process_chunk"))
+        }
+        None => Ok(()),
+    }
 }

@@ -1,0 +1,142 @@
+//! How packages begin: one that cannot is left out, and holds up nobody twice.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+
+use common::stage::*;
+use common::*;
+use orlop_core::{ActionCall, Map};
+use orlop_runtime::Runtime;
+use std::time::Duration;
+
+fn application(name: &str, init: &str) -> String {
+    format!(
+        r#"
+import time
+
+class Plugin:
+    name = "{name}"
+
+    def init(self, app_config):
+        {init}
+        return {{}}
+
+    def get_actions(self, state):
+        return [{{"id": "go", "label": "Go"}}]
+
+    def execute_action(self, app, action_id, params, context, state):
+        return {{"message": "went"}}
+"#
+    )
+}
+
+#[tokio::test]
+async fn an_application_plugin_that_cannot_begin_is_left_out() {
+    let stage = Stage::says(&["hello"]);
+    let broken = application("broken", "raise RuntimeError('no disk')");
+    let hanging = application("hanging", "time.sleep(1000)");
+    let packages = vec![
+        package(&stage, "broken", None, &broken),
+        package(&stage, "hanging", Some("[limits]\ntimeout_ms = 300\n"), &hanging),
+        package(&stage, "fine", None, &application("fine", "pass")),
+    ];
+    let (stage, runtime) = with_packages(stage, packages);
+    let app = stage.start().await;
+    let done = app.execute_action(ActionCall::new("fine", "go"), None).await.unwrap();
+    assert_eq!(done["message"], "went");
+    for name in ["broken", "hanging"] {
+        let error = app.execute_action(ActionCall::new(name, "go"), None).await.unwrap_err();
+        assert!(error.message().contains(name), "{error}");
+    }
+    assert!(names(&events_of(&app, ask("s", "hi")).await).ends_with("final"));
+    runtime.stop().await;
+}
+
+#[tokio::test]
+async fn one_that_is_required_stops_the_start() {
+    let stage = Stage::default();
+    let code = application("broken", "raise RuntimeError('no disk')");
+    let package = package(&stage, "broken", Some("[limits]\non_failure = \"fail\"\n"), &code);
+    let (stage, runtime) = with_packages(stage, vec![package]);
+    let error = stage.try_start().await.err().unwrap().to_string();
+    assert!(error.contains("no disk") && error.contains("broken"), "{error}");
+    runtime.stop().await;
+}
+
+#[tokio::test]
+async fn a_package_that_hangs_holds_nobody_up_twice() {
+    let stage = Stage::default();
+    let code = "import os, time\nopen(os.environ['PLUGIN_DATA'] + '/starts', 'a').write('x')\ntime.sleep(1000)\n";
+    let package = raw_package(&stage, "stuck", "", code);
+    let short = Duration::from_millis(1500);
+    let add = |settings: Map| {
+        let mut runtime = Runtime::new(env(&stage), stage.home()).patience(short);
+        let error = runtime.add(package.clone(), settings).unwrap_err();
+        assert!(error.message().contains("\"stuck\" did not say what it holds"), "{error}");
+        let starts = std::fs::read_to_string(stage.home().join("plugin-data/stuck/starts"));
+        (starts.unwrap().len(), error.message().contains("it is asked again in some minutes"))
+    };
+    assert_eq!(add(Map::new()), (1, false));
+    assert_eq!(add(Map::new()), (1, true));
+    // With other settings it may do better.
+    assert_eq!(add(Map::from_iter([("fast".to_owned(), true.into())])), (2, false));
+}
+
+#[tokio::test]
+async fn settings_are_part_of_what_a_package_is_asked_for() {
+    let code = r#"
+import json, sys
+for line in sys.stdin:
+    m = json.loads(line)
+    if m["method"] == "initialize":
+        name = m["params"]["config"].get("name", "plain")
+    result = {"protocol": 1, "plugins": [{"name": name, "kind": "tool", "hooks": []}]}
+    print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": result}), flush=True)
+"#;
+    let stage = Stage::default();
+    let package = raw_package(&stage, "many", "", code);
+    let mut runtime = Runtime::new(env(&stage), stage.home());
+    let plain = runtime.add(package.clone(), Map::new()).unwrap();
+    assert_eq!(plain.plugins[0].name, "plain");
+    let settings = Map::from_iter([("name".to_owned(), "other".into())]);
+    assert_eq!(runtime.add(package, settings).unwrap().plugins[0].name, "other");
+    runtime.stop().await;
+}
+
+/// The runtime of this test has one thread: whoever waits in place holds everybody up.
+#[tokio::test]
+async fn others_go_on_while_an_extension_looks_at_a_chunk() {
+    let stage = Stage::says(&["hello"]);
+    let code = r#"
+import os, pathlib, time
+
+DATA = pathlib.Path(os.environ["PLUGIN_DATA"])
+
+class Slow:
+    name = "slow"
+
+    def process_chunk(self, chunk, state):
+        (DATA / "seen").touch()
+        while not (DATA / "go").exists():
+            time.sleep(0.005)
+        if chunk.get("partial"):
+            chunk["partial"]["content"] = chunk["partial"]["content"].upper()
+        return chunk
+"#;
+    let package = package(&stage, "slow", None, code);
+    let data = stage.home().join("plugin-data/slow");
+    let (stage, runtime) = with_packages(stage, vec![package]);
+    let app = stage.start().await;
+    let other = tokio::spawn(async move {
+        while !data.join("seen").exists() {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        std::fs::write(data.join("go"), "").unwrap();
+    });
+    let events = events_of(&app, ask("s", "hi")).await;
+    other.await.unwrap();
+    let shown = serde_json::json!(events).to_string();
+    assert!(names(&events).ends_with("final") && shown.contains("HELLO"), "{shown}");
+    runtime.stop().await;
+}
