@@ -1,7 +1,7 @@
 //! The packages a user added, and what they were granted: `plugins.json` in the data folder.
 
 use crate::grants::Grants;
-use crate::package::Package;
+use crate::package::{Package, is_manifest};
 use orlop_app::private_file;
 use orlop_core::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -67,9 +67,10 @@ impl Installed {
         self.0.packages.get(name)
     }
 
-    /// Whether the user granted what the package asks for now.
+    /// Whether the user granted what the package asks for now, or more.
     pub fn accepts(&self, package: &Package) -> bool {
-        package.grants.is_empty() || self.0.accepted.get(&package.folder) == Some(&package.grants)
+        let granted = self.0.accepted.get(&package.folder);
+        package.grants.is_empty() || granted.is_some_and(|granted| covers(granted, &package.grants))
     }
 
     /// Remembers a package.
@@ -80,12 +81,19 @@ impl Installed {
     /// Forgets a package and what it was granted.
     pub fn remove(&mut self, name: &str) -> Option<Entry> {
         let entry = self.0.packages.remove(name)?;
-        self.0.accepted.remove(&entry.path);
+        let folder = folder_of(&entry.path);
+        if !self.0.packages.values().any(|other| folder_of(&other.path) == folder) {
+            self.0.accepted.remove(folder);
+        }
         Some(entry)
     }
 
     /// Grants a package what it asks for.
     pub fn accept(&mut self, package: &Package) {
+        // A file alone asks for nothing; the package in the folder around it may have its grants.
+        if package.grants.is_empty() {
+            return;
+        }
         self.0.accepted.insert(package.folder.clone(), package.grants.clone());
     }
 
@@ -102,5 +110,77 @@ impl Installed {
             .map_err(|error| Error::internal(format!("plugins cannot be remembered: {error}")))?;
         private_file::replace(&file, text.as_bytes(), &folder).map_err(failed)?;
         Ok(changed)
+    }
+}
+
+/// Whether all that is asked for was granted.
+fn covers(granted: &Grants, asked: &Grants) -> bool {
+    let Grants { network, files, env, app, danger, commands } = asked;
+    let lists = [
+        (network, &granted.network),
+        (files, &granted.files),
+        (env, &granted.env),
+        (app, &granted.app),
+        (commands, &granted.commands),
+    ];
+    let has_all = |(asked, granted): (&Vec<String>, &Vec<String>)| {
+        asked.iter().all(|power| granted.contains(power))
+    };
+    lists.into_iter().all(has_all)
+        && danger.iter().all(|(name, harm)| granted.danger.get(name) == Some(harm))
+}
+
+/// The folder of the package at a path that a user named: a manifest speaks for the folder around it.
+fn folder_of(path: &Path) -> &Path {
+    let is_manifest = path.file_name().and_then(|name| name.to_str()).is_some_and(is_manifest);
+    path.parent().filter(|_| is_manifest).unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn package(grants: &str) -> Package {
+        let text = format!("[plugin]\nname = \"p\"\n[run]\ncommand = [\"p\"]\n[grants]\n{grants}");
+        Package::parse(&text, Path::new("/p")).unwrap()
+    }
+
+    #[test]
+    fn who_asks_for_less_than_was_granted_is_not_asked_again() {
+        let mut installed = Installed::default();
+        let all = "env = [\"A\", \"B\"]\nnetwork = [\"x.example\"]\ndanger = { go = \"burns\" }";
+        installed.accept(&package(all));
+        for less in ["", "env = [\"B\"]", "network = [\"x.example\"]\nenv = [\"B\", \"A\"]", all] {
+            assert!(installed.accepts(&package(less)), "{less}");
+        }
+        for more in [
+            "env = [\"A\", \"C\"]",
+            "network = [\"y.example\"]",
+            "app = [\"load_session\"]",
+            "files = [\"read:/\"]",
+            "danger = { go = \"drowns\" }",
+            "danger = { stop = \"burns\" }",
+        ] {
+            assert!(!installed.accepts(&package(more)), "{more}");
+        }
+    }
+
+    #[test]
+    fn what_was_granted_goes_with_the_last_name_of_a_package() {
+        let mut installed = Installed::default();
+        let asks = package("env = [\"A\"]");
+        let entry = |path: &str| Entry { path: path.into(), source: "p".into(), is_copy: false };
+        installed.accept(&asks);
+        installed.add("p", entry("/p/plugin.toml"));
+        installed.add("q", entry("/p"));
+        // A file in the same folder asks for nothing, and takes nothing away.
+        installed.accept(&package(""));
+        installed.remove("p");
+        assert!(installed.accepts(&asks), "q is still there");
+        installed.add("p", entry("/p/plugin.toml"));
+        installed.remove("q");
+        assert!(installed.accepts(&asks), "p is still there");
+        installed.remove("p");
+        assert!(!installed.accepts(&asks));
     }
 }

@@ -137,11 +137,15 @@ impl Package {
             return Self::of_folder(&path);
         }
         match path.file_name().and_then(|name| name.to_str()) {
-            Some(MANIFEST | PLUGIN_JSON | "hooks.json") => {
-                Self::of_folder(path.parent().unwrap_or(&path))
-            }
+            Some(name) if is_manifest(name) => Self::of_folder(path.parent().unwrap_or(&path)),
             _ => Self::of_file(&path),
         }
+    }
+
+    /// The package under another name: that of its folder of data and of its settings.
+    pub fn named(self, name: &str) -> Result<Self> {
+        check_name(name)?;
+        Ok(Self { name: name.to_owned(), ..self })
     }
 
     fn of_folder(folder: &Path) -> Result<Self> {
@@ -252,6 +256,11 @@ impl Package {
         }
         hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
     }
+}
+
+/// Whether a file of this name speaks for the folder it lies in.
+pub(crate) fn is_manifest(name: &str) -> bool {
+    matches!(name, MANIFEST | PLUGIN_JSON | "hooks.json")
 }
 
 /// A name as configuration, files and people can use it.

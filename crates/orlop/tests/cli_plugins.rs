@@ -27,7 +27,7 @@ async fn listed(place: &Place) -> (Vec<String>, Vec<String>) {
 async fn a_file_is_added_used_and_removed() {
     let place = Place::new("plugin-file").await;
     place.write("dice.py", DICE);
-    let added = place.run(&["plugin", "add", "dice.py"]).await.ok();
+    let added = place.run(&["plugin", "add", "dice.py", "--yes"]).await.ok();
     assert_eq!(added, "added dice: tool dice\n");
     assert!(place.run(&["tool", "list"]).await.ok().contains("Rolls a die."));
     assert_eq!(listed(&place).await, (vec!["dice".to_owned()], vec![]));
@@ -51,6 +51,9 @@ async fn what_a_package_asks_for_is_granted_once_and_again_if_it_changes() {
     place.run(&["plugin", "add", "dice", "--yes"]).await.ok();
     assert_eq!(listed(&place).await.0, ["dice"]);
 
+    // Less is no reason to ask.
+    place.write("dice/plugin.toml", manifest(""));
+    assert_eq!(listed(&place).await.0, ["dice"]);
     place.write("dice/plugin.toml", manifest("[grants]\nenv = [\"DICE_KEY\"]\n"));
     let (packages, left_out) = listed(&place).await;
     assert_eq!(packages, Vec::<String>::new());
@@ -90,9 +93,9 @@ async fn dangers_are_told_before_anything_runs_and_a_new_one_asks_again() {
 async fn a_plugin_whose_name_is_taken_is_left_out_and_the_rest_works() {
     let place = Place::new("plugin-namesake").await;
     place.write("dice.py", DICE);
-    place.run(&["plugin", "add", "dice.py"]).await.ok();
+    place.run(&["plugin", "add", "dice.py", "--yes"]).await.ok();
     place.write("files.py", DICE);
-    place.run(&["plugin", "add", "files.py"]).await;
+    place.run(&["plugin", "add", "files.py", "--yes"]).await;
     let run = place.run(&["tool", "list"]).await;
     assert_eq!(run.code, Some(0), "{run:?}");
     let told = "orlop: the tool \"files\" of the package \"files\" is left out, because there is one of that name already; give it another name";
@@ -104,7 +107,7 @@ async fn a_plugin_whose_name_is_taken_is_left_out_and_the_rest_works() {
 async fn a_package_that_is_broken_or_switched_off_is_left_out() {
     let place = Place::new("plugin-broken").await;
     place.write("dice.py", DICE);
-    place.run(&["plugin", "add", "dice.py"]).await.ok();
+    place.run(&["plugin", "add", "dice.py", "--yes"]).await.ok();
     place.write("dice.py", "import no_such_module_anywhere\n");
     let (packages, left_out) = listed(&place).await;
     assert_eq!(packages, Vec::<String>::new());
@@ -115,9 +118,8 @@ async fn a_package_that_is_broken_or_switched_off_is_left_out() {
     assert_eq!(place.run(&off).await.json()["packages"], json!([]));
 }
 
-#[tokio::test]
-async fn a_repository_is_copied_and_goes_with_the_plugin() {
-    let place = Place::new("plugin-git").await;
+/// A repository with the dice, and its URL.
+fn repository(place: &Place) -> String {
     place.write("source/dice/dice.py", DICE);
     place.write("source/dice/plugin.toml", manifest(""));
     let folder = place.path().join("source/dice");
@@ -130,8 +132,15 @@ async fn a_repository_is_copied_and_goes_with_the_plugin() {
     git(&["init", "-q"]);
     git(&["add", "."]);
     git(&["commit", "-q", "-m", "one"]);
-    let url = format!("file://{}", folder.display());
-    let added = place.run(&["plugin", "add", &url]).await;
+    format!("file://{}", folder.display())
+}
+
+#[tokio::test]
+async fn a_repository_is_copied_and_goes_with_the_plugin() {
+    let place = Place::new("plugin-git").await;
+    let url = repository(&place);
+    let folder = place.path().join("source/dice");
+    let added = place.run(&["plugin", "add", &url, "--yes"]).await;
     assert_eq!((added.code, added.out.as_str()), (Some(0), "added dice: tool dice\n"), "{added:?}");
     let list = place.run(&["plugin", "list", "--json"]).await.json();
     let copy = list["packages"][0]["folder"].as_str().unwrap().to_owned();
@@ -166,7 +175,7 @@ class Stuck:
             time.sleep(1000)
 "#;
     place.write("stuck.py", code);
-    place.run(&["plugin", "add", "stuck.py"]).await.ok();
+    place.run(&["plugin", "add", "stuck.py", "--yes"]).await.ok();
     let told = place.database().with_file_name("plugin-data").join("stuck/told");
     let child = place.command(&["run", "hi"]).spawn().unwrap();
     let processes = tokio::time::timeout(common::BOUND, async {
@@ -222,7 +231,7 @@ export const greet = tool({
     };
     let file = packed.ok().trim().to_owned();
     let source = format!("npm:./{file}");
-    let added = place.run(&["plugin", "add", &source]).await;
+    let added = place.run(&["plugin", "add", &source, "--yes"]).await;
     assert_eq!(
         (added.code, added.out.as_str()),
         (Some(0), "added greeter: tool greet\n"),
@@ -232,7 +241,10 @@ export const greet = tool({
     let copies = place.database().with_file_name("plugins");
     let copy = std::fs::read_dir(&copies).unwrap().next().unwrap().unwrap().path();
     assert!(!copy.join("node_modules/@ana/greeter/ran.txt").exists(), "scripts must not run");
-    place.run(&["plugin", "add", &source]).await.fails(1, &["orlop plugin remove greeter"]);
+    place
+        .run(&["plugin", "add", &source, "--yes"])
+        .await
+        .fails(1, &["orlop plugin remove greeter"]);
     place.run(&["plugin", "remove", "greeter"]).await.ok();
     assert!(!copy.exists(), "the copy goes with it");
 }
@@ -263,7 +275,7 @@ with zipfile.ZipFile("greeter-1.0-py3-none-any.whl", "w") as wheel:
         return orlop_testkit::skip("packages of pip", "there is no pip");
     }
     let source = "pip:./greeter-1.0-py3-none-any.whl";
-    let added = place.run(&["plugin", "add", source]).await;
+    let added = place.run(&["plugin", "add", source, "--yes"]).await;
     assert_eq!(
         (added.code, added.out.as_str()),
         (Some(0), "added greeter: tool greeter\n"),
@@ -319,4 +331,207 @@ async fn a_folder_made_for_other_agents_is_added_like_any_other() {
     let (packages, left_out) = listed(&place).await;
     assert_eq!((packages.len(), left_out.len()), (0, 1), "{left_out:?}");
     assert!(left_out[0].contains("orlop plugin accept harbour"), "{left_out:?}");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_person_reads_what_a_package_wants_and_says_yes_or_no() {
+    let place = Place::new("plugin-question").await;
+    place.write("dice/dice.py", DICE);
+    let wishes =
+        "[grants]\napp = [\"load_session\"]\n[grants.danger]\nroll = \"decides over your money\"\n";
+    place.write("dice/plugin.toml", manifest(wishes));
+    for (answer, code, says) in [
+        ("n\r", 2, "\"dice\" was not added"),
+        ("\r", 2, "\"dice\" was not added"),
+        ("y\r", 0, "added dice"),
+    ] {
+        let mut terminal = common::pty::open(&place, &["plugin", "add", "dice"], &[]);
+        let screen = terminal.shows("Allow this? [y/N]");
+        for words in [
+            "\"dice\" wants to:",
+            "- read your conversations",
+            "- offer roll, which decides over your money",
+        ] {
+            assert!(screen.contains(words), "{screen}");
+        }
+        terminal.press(answer);
+        terminal.shows(says);
+        assert_eq!(terminal.ends(), code);
+    }
+    assert_eq!(listed(&place).await.0, ["dice"]);
+}
+
+#[tokio::test]
+async fn what_comes_from_elsewhere_is_asked_about_whatever_it_asks_for() {
+    let place = Place::new("plugin-elsewhere").await;
+    let url = repository(&place);
+    let asked = place.run(&["plugin", "add", &url]).await;
+    assert_eq!(asked.code, Some(2), "{asked:?}");
+    assert!(asked.err.contains("\"dice\" asks for nothing but to run."), "{asked:?}");
+    assert!(asked.err.contains(&format!("It comes from {url}.")), "{asked:?}");
+    assert!(asked.err.contains("say --yes if it may"), "{asked:?}");
+    let copies = place.home().join("plugins");
+    assert_eq!(std::fs::read_dir(copies).unwrap().count(), 0, "no copy is left");
+}
+
+#[tokio::test]
+async fn a_package_under_another_name_never_runs_under_its_own() {
+    let place = Place::new("plugin-renamed").await;
+    let code = format!(
+        "{DICE}\nimport pathlib, os\npathlib.Path(os.environ['PLUGIN_DATA'], 'ran').touch()\n"
+    );
+    place.write("dice/dice.py", code);
+    place.write("dice/plugin.toml", manifest(""));
+    place.run(&["plugin", "add", "dice", "--yes", "--name", "cubes"]).await.ok();
+    let data = place.home().join("plugin-data");
+    assert!(data.join("cubes/ran").exists());
+    assert!(!data.join("dice").exists(), "another plugin may be called so");
+    assert_eq!(listed(&place).await.0, ["cubes"]);
+    let bad = place.run(&["plugin", "add", "dice", "--yes", "--name", "../up"]).await;
+    bad.fails(2, &["a plugin cannot be called"]);
+}
+
+#[tokio::test]
+async fn grants_go_with_a_package_that_was_added_by_its_manifest() {
+    let place = Place::new("plugin-regrant").await;
+    place.write("dice/dice.py", DICE);
+    place.write("dice/plugin.toml", manifest("[grants]\nenv = [\"DICE_KEY\"]\n"));
+    place.run(&["plugin", "add", "dice/plugin.toml", "--yes"]).await.ok();
+    place.run(&["plugin", "remove", "dice"]).await.ok();
+    let again = place.run(&["plugin", "add", "dice/plugin.toml"]).await;
+    assert_eq!(again.code, Some(2), "{again:?}");
+    assert!(again.err.contains("- see the environment variable DICE_KEY"), "{again:?}");
+}
+
+#[tokio::test]
+async fn a_plugin_is_switched_off_and_on_again() {
+    let place = Place::new("plugin-switch").await;
+    place.write("dice.py", DICE);
+    place.run(&["plugin", "add", "dice.py", "--yes"]).await.ok();
+    let off = place.run(&["plugin", "disable", "dice"]).await.ok();
+    assert!(off.starts_with("dice is off ("), "{off}");
+    assert_eq!(listed(&place).await, (vec![], vec![]));
+    let again = place.run(&["plugin", "disable", "dice"]).await.ok();
+    assert_eq!(again, "dice is off already\n");
+    let on = place.run(&["plugin", "enable", "dice"]).await.ok();
+    assert!(on.starts_with("dice is on ("), "{on}");
+    assert_eq!(listed(&place).await.0, ["dice"]);
+
+    // In the file of the project, with all else that stands there.
+    let before = std::fs::read_to_string(place.path().join("orlop.toml")).unwrap();
+    place.run(&["plugin", "disable", "dice", "--project"]).await.ok();
+    let text = std::fs::read_to_string(place.path().join("orlop.toml")).unwrap();
+    assert!(text.contains("[plugins.dice]\nenabled = false\n"), "{text}");
+    place.run(&["plugin", "enable", "dice", "--project"]).await.ok();
+    assert_eq!(std::fs::read_to_string(place.path().join("orlop.toml")).unwrap(), before);
+    // One file cannot take back what another says.
+    place.write("orlop.toml", format!("{before}[plugins.dice]\nenabled = false\n"));
+    let kept_off = place.run(&["plugin", "enable", "dice"]).await;
+    kept_off.fails(3, &["does not switch dice off, another file does; try with --project"]);
+
+    // A plugin of the program, for all agents.
+    let has_todo = async || {
+        let tools = place.run(&["tool", "list", "--json"]).await.json();
+        tools.as_array().unwrap().iter().any(|tool| tool["name"] == "todo")
+    };
+    assert!(has_todo().await);
+    place.run(&["plugin", "disable", "todo"]).await.ok();
+    assert!(!has_todo().await);
+    place.run(&["plugin", "enable", "todo"]).await.ok();
+    assert!(has_todo().await);
+
+    let unknown = place.run(&["plugin", "disable", "todoo"]).await;
+    unknown.fails(4, &["there is no plugin \"todoo\"", "did you mean \"todo\"?"]);
+    let provider = place.run(&["plugin", "disable", "openai_compatible"]).await;
+    provider.fails(2, &["the provider openai_compatible ships with Orlop"]);
+    let host = place.run(&["plugin", "disable", "session_title"]).await;
+    host.fails(2, &["`hosts.plugins` of the configuration"]);
+}
+
+#[tokio::test]
+async fn a_plugin_tells_of_itself() {
+    let place = Place::new("plugin-info").await;
+    let code = format!(
+        "{DICE}\nclass Loaded:\n    name = \"loaded\"\n    after = [\"usage\"]\n    config_schema = {{\"loaded.sides\": {{\"type\": \"integer\", \"default\": 6, \"description\": \"how many\"}}}}\n\n    def get_tags(self):\n        return []\n"
+    );
+    place.write("dice/dice.py", code);
+    place.write("dice/plugin.toml", manifest("[grants]\nenv = [\"DICE_KEY\"]\n"));
+    place.run(&["plugin", "add", "dice", "--yes"]).await.ok();
+    let folder = place.path().join("dice").display().to_string();
+    let told = place.run(&["plugin", "info", "dice"]).await.ok();
+    let told = told.replace(&folder, "FOLDER");
+    expect_test::expect![[r#"
+        dice 1.0.0, on
+          in FOLDER, added from dice
+          may see the environment variable DICE_KEY
+        feature loaded, after usage
+          hooks get_tags
+          setting loaded.sides (integer, default 6): how many
+        tool dice
+          hooks get_tool_schemas, execute_tool
+    "#]]
+    .assert_eq(&told);
+    let json = place.run(&["plugin", "info", "loaded", "--json"]).await.json();
+    assert_eq!((&json["name"], &json["state"]), (&json!("dice"), &json!("on")), "{json}");
+    assert_eq!(json["plugins"][0]["settings"]["loaded.sides"]["default"], 6, "{json}");
+
+    place.run(&["plugin", "disable", "dice"]).await.ok();
+    let off = place.run(&["plugin", "info", "dice"]).await.ok();
+    assert!(off.starts_with("dice 1.0.0, off\n"), "{off}");
+    place.run(&["plugin", "enable", "dice"]).await.ok();
+    place.write("dice/plugin.toml", manifest("[grants]\nenv = [\"OTHER\"]\n"));
+    let left_out = place.run(&["plugin", "info", "dice"]).await.ok();
+    assert!(left_out.starts_with("dice 1.0.0, left out: it asks for more"), "{left_out}");
+
+    let shipped = place.run(&["plugin", "info", "todo"]).await.ok();
+    assert!(shipped.contains("  ships with Orlop\ntool todo, priority "), "{shipped}");
+    place.run(&["plugin", "info", "todoo"]).await.fails(4, &["did you mean \"todo\"?"]);
+}
+
+#[tokio::test]
+async fn the_order_of_plugins_is_shown_with_circles() {
+    let place = Place::new("plugin-order").await;
+    let feature = |name: &str, wishes: &str| {
+        format!(
+            "class It:\n    name = \"{name}\"\n{wishes}\n    def get_tags(self):\n        return []\n"
+        )
+    };
+    let add = async |name: &str, wishes: &str| {
+        let file = format!("{name}.py");
+        place.write(&file, feature(name, wishes));
+        place.run(&["plugin", "add", &file, "--yes"]).await.ok();
+    };
+    let order = async || {
+        let listed = place.run(&["plugin", "list", "--order", "--json"]).await;
+        assert_eq!(listed.code, Some(0), "{listed:?}");
+        let kinds: serde_json::Value = serde_json::from_str(&listed.out).unwrap();
+        let features = kinds.as_array().unwrap().iter().find(|it| it["kind"] == "feature").unwrap();
+        let names = features["plugins"].as_array().unwrap().iter();
+        let names = names.map(|it| it["name"].as_str().unwrap().to_owned());
+        let ours: Vec<String> =
+            names.filter(|it| matches!(&**it, "aft" | "bow" | "keel")).collect();
+        (ours.join(" "), features["circles"].clone())
+    };
+    add("aft", "").await;
+    add("bow", "").await;
+    assert_eq!(order().await, ("aft bow".to_owned(), json!([])));
+    place.write("aft.py", feature("aft", "    after = [\"bow\"]"));
+    assert_eq!(order().await, ("bow aft".to_owned(), json!([])));
+    add("keel", "    before = [\"bow\"]").await;
+    assert_eq!(order().await, ("keel bow aft".to_owned(), json!([])));
+    let shown = place.run(&["plugin", "list", "--order"]).await.ok();
+    let row = shown.lines().find(|line| line.contains(" keel ")).unwrap();
+    assert!(row.starts_with("feature") && row.trim_end().ends_with("before bow"), "{row}");
+
+    place.write("bow.py", feature("bow", "    before = [\"keel\"]"));
+    let (_, circles) = order().await;
+    let circle = circles[0].as_str().unwrap();
+    assert!(circle.contains("bow") && circle.contains("keel"), "{circle}");
+    let told = place.run(&["plugin", "list", "--order"]).await;
+    assert_eq!(told.code, Some(0), "{told:?}");
+    assert!(
+        told.err.contains("orlop: feature plugins want to run before each other: "),
+        "{told:?}"
+    );
 }

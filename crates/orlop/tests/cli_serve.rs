@@ -175,7 +175,7 @@ async fn told_to_end_in_the_middle_of_an_answer_it_loses_nothing() {
         place.write("script.toml", format!("[[replies]]\npace_ms = {pace}\n{text}\n"));
     };
     place.write("guard.py", GUARD);
-    place.run(&["plugin", "add", "guard.py"]).await.ok();
+    place.run(&["plugin", "add", "guard.py", "--yes"]).await.ok();
     place.write(
         "orlop.toml",
         "[agents.default]\nprovider = \"scripted\"\nscript = \"script.toml\"\n[server.limits]\nshutdown_timeout_s = 1\n",

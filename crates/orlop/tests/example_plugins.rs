@@ -82,7 +82,7 @@ async fn on_the_command_line(place: &Place, reviewed: &Value) {
 }
 
 /// The same over HTTP, with the buttons that front ends show.
-async fn over_http(place: &Place, reviewed: &Value) {
+async fn over_http(place: &Place, reviewed: &Value, host_answers: bool) {
     let served = Served::start(place.command(&SERVE)).await;
     served.post("/sessions", json!({ "session_id": "h" })).await;
     let made = served.ask("GET", "/sessions/h/export", "").await;
@@ -104,6 +104,13 @@ async fn over_http(place: &Place, reviewed: &Value) {
     assert!(done["result"].get("error").is_none(), "{done}");
     let session = served.ask("GET", "/sessions/h/export", "").await;
     assert!(session.contains("last_summarization"), "{session}");
+    // A host plugin stands around every request, whichever surface it comes from.
+    if host_answers {
+        let body = json!({ "content": "/ping", "stream": false });
+        let answer = served.post("/sessions/h/requests", body).await;
+        let said = answer["messages"].as_array().unwrap().last().unwrap()["content"].clone();
+        assert_eq!(said, "pong", "{answer}");
+    }
     served.post("/sessions", json!({ "session_id": "m", "agent_id": "mirrored" })).await;
     let events = served.ask("POST", "/sessions/m/requests", r#"{"content": "ab c"}"#).await;
     assert!(events.contains("event: partial") && events.contains("c ba"), "{events}");
@@ -123,7 +130,7 @@ async fn the_examples_in_python_work_on_both_surfaces() {
     let place = place("python", "python", &examples).await;
     let reviewed = json!({ "reviewed": true });
     on_the_command_line(&place, &reviewed).await;
-    over_http(&place, &reviewed).await;
+    over_http(&place, &reviewed, false).await;
 }
 
 /// Whether Node reads TypeScript by itself or with the compiler that the SDK is tested with.
@@ -154,5 +161,197 @@ async fn the_examples_in_typescript_work_on_both_surfaces() {
     assert_eq!(place.times_asked(), 0);
     let reviewed = json!({ "my_action_runs": 1 });
     on_the_command_line(&place, &reviewed).await;
-    over_http(&place, &reviewed).await;
+    over_http(&place, &reviewed, true).await;
+}
+
+/// A feature in the form that documents of other platforms give it: all its methods, a method of its
+/// own that changes nothing, types by the modules of those documents.
+const FEATURE: &str = r#"
+from datetime import datetime
+from typing import Any, Dict, List, Optional
+
+from agent_core.types import Message
+
+
+class DocumentedFeature:
+    name = "documented"
+    version = "1.0.0"
+    priority = 100
+
+    def __init__(self) -> None:
+        self._state: Dict[str, Any] = {}
+
+    def get_config_schema(self) -> Dict[str, Any]:
+        return {"enabled": {"type": "boolean", "default": True}, "max_items": {"type": "integer", "default": 100}}
+
+    def init(self, config: Dict[str, Any], state: Dict[str, Any]) -> Dict[str, Any]:
+        return {**state, "config": config}
+
+    def get_tags(self, config: Dict[str, Any], models: List[Dict[str, Any]]) -> List[str]:
+        return ["documented_capable"]
+
+    def required_tags(self) -> List[str]:
+        return []
+
+    def finalize(
+        self, final_messages: List[Dict[str, Any]], native_messages: List[Dict[str, Any]], state: Dict[str, Any]
+    ) -> tuple[list[Dict[str, Any]], list[Dict[str, Any]], Dict[str, Any]]:
+        return final_messages, native_messages, state
+
+    def get_actions(self, state: Dict[str, Any]) -> List[Dict[str, Any]]:
+        inputs = {name: {"type": "integer", "required": False} for name in ("start", "end")}
+        return [{"id": "shorten", "label": "Shorten", "description": "Shortens a range.", "inputs": inputs}]
+
+    def execute_action(
+        self,
+        action_id: str,
+        session: Any,
+        native_messages: List[Dict[str, Any]],
+        params: Dict[str, Any],
+        context: Optional[Dict[str, Any]],
+        state: Dict[str, Any],
+    ) -> Dict[str, Any]:
+        if action_id != "shorten":
+            return {"native_messages": native_messages, "error": {"type": "unknown_action", "message": action_id}}
+        if not isinstance(context, dict) or context.get("core") is None:
+            return {"native_messages": native_messages, "error": {"type": "missing_core", "message": "no core"}}
+        if not self._is_enabled(context.get("base_config", context.get("config", {}))):
+            return {"native_messages": native_messages, "error": {"type": "disabled", "message": "not enabled"}}
+        assert isinstance(session.messages[0], Message)
+        shorter = self._apply_summarization(native_messages, params.get("start"), params.get("end"))
+        return {"native_messages": shorter, "session_metadata": {"last_summarization": datetime.now().isoformat()}}
+
+    def _is_enabled(self, config: Dict[str, Any]) -> bool:
+        feature_cfg = config.get("documented") or {}
+        return feature_cfg.get("enabled", True)
+
+    def _apply_summarization(
+        self, native_messages: List[Dict[str, Any]], start: Optional[int], end: Optional[int]
+    ) -> List[Dict[str, Any]]:
+        return native_messages
+"#;
+
+/// An application plugin in that form.
+const APPLICATION: &str = r#"
+from typing import TYPE_CHECKING, Any, Dict, List, Optional
+
+from agent_app.app_plugins import ApplicationPlugin
+
+if TYPE_CHECKING:
+    from agent_app.application_future import AgentApplication
+
+
+class DocumentedApplication:
+    name = "documented_app"
+    version = "1.0.0"
+
+    def __init__(self) -> None:
+        self._state: Dict[str, Any] = {}
+
+    def get_config_schema(self) -> Dict[str, Any]:
+        return {"enabled": {"type": "boolean", "default": True}}
+
+    def get_ui_elements(
+        self,
+        state: Dict[str, Any],
+        config: Optional[Dict[str, Any]] = None,
+        tags: Optional[List[str]] = None,
+        models: Optional[List[Dict[str, Any]]] = None,
+    ) -> List[Dict[str, Any]]:
+        return [{"ui_type": "session_action", "id": "mark", "label": "Mark it", "action_id": "mark"}]
+
+    def init(self, app_config: Dict[str, Any]) -> Dict[str, Any]:
+        return {"app_config": app_config}
+
+    def get_actions(self, state: Dict[str, Any]) -> List[Dict[str, Any]]:
+        session = {"session_id": {"type": "string", "required": True}}
+        return [{"id": "mark", "label": "Mark it", "inputs": session, "trigger": "session_create"}]
+
+    def execute_action(
+        self,
+        app: "AgentApplication",
+        action_id: str,
+        params: Dict[str, Any],
+        context: Optional[Dict[str, Any]],
+        state: Dict[str, Any],
+    ) -> Dict[str, Any]:
+        session_id = params["session_id"]
+        with app.acquire_session_lock(session_id):
+            core, base_config, session = app.load_session(session_id)
+            session.metadata["marked"] = state["app_config"] is not None
+            app.save_session(session)
+        app.publish_event({"type": "marked", "session_id": session_id})
+        return {"mutations": {"updated_session_ids": [session_id]}, "message": "Marked."}
+
+
+assert ApplicationPlugin is not None
+"#;
+
+#[tokio::test]
+async fn classes_in_the_form_of_documents_work_as_they_are() {
+    let place = Place::new("documents").await;
+    place.write("documented.py", FEATURE);
+    place.write("app/plugin.py", APPLICATION);
+    let grants = "[grants]\napp = [\"load_session\", \"save_session\", \"acquire_session_lock\", \"publish_event\"]\n";
+    let manifest =
+        format!("[plugin]\nname = \"documented_app\"\n[run]\npython = \"plugin.py\"\n{grants}");
+    place.write("app/plugin.toml", manifest);
+    for source in ["documented.py", "app"] {
+        place.run(&["plugin", "add", source, "--yes"]).await.ok();
+    }
+    place.run(&["run", "--session", "s", "hello"]).await.ok();
+    assert_eq!(metadata(&place, "s").await["marked"], true);
+    let shorten = ["action", "run", "documented", "shorten", "start=0", "--session", "s"];
+    place.run(&shorten).await.ok();
+    assert!(metadata(&place, "s").await["last_summarization"].is_string());
+    assert_eq!(place.messages("s").await.len(), 2, "it changes nothing");
+
+    let served = Served::start(place.command(&SERVE)).await;
+    served.post("/sessions", json!({ "session_id": "h" })).await;
+    served.post("/sessions/h/requests", json!({ "content": "hello", "stream": false })).await;
+    let body = json!({ "session_id": "h", "params": { "session_id": "h" } });
+    let done = served.post("/actions/documented_app/mark", body).await;
+    assert_eq!(done["result"]["message"], "Marked.", "{done}");
+    let body = json!({ "session_id": "h", "params": {} });
+    let done = served.post("/actions/documented/shorten", body).await;
+    assert!(done["result"].get("error").is_none(), "{done}");
+    let session = served.ask("GET", "/sessions/h/export", "").await;
+    assert!(session.contains("\"marked\": true"), "{session}");
+    assert!(session.contains("last_summarization"), "{session}");
+    served.ends().await;
+}
+
+#[tokio::test]
+async fn what_a_host_plugin_tells_reaches_the_model_and_what_it_denies_does_not_run() {
+    let place = Place::new("fridays").await;
+    place.model.otherwise(|request| {
+        let body = request.json();
+        let last = body["messages"].as_array().unwrap().last().unwrap().clone();
+        match last["role"].as_str() {
+            Some("tool") => Reply::text(["I hear: ", last["content"].as_str().unwrap()]).any(),
+            _ => Reply::tool_call("c1", "deploy", "{}").any(),
+        }
+    });
+    let source = repository().join("examples/plugins/python/no_fridays.py");
+    let code = std::fs::read_to_string(source).unwrap();
+    let friday = code.replace("date.today().weekday() == 4", "True");
+    assert_ne!(code, friday, "the example asks for the day of the week");
+    place.write("no_fridays.py", friday);
+    let deploy = "import orlop, pathlib, os\n\n@orlop.tool\ndef deploy() -> str:\n    'Deploys.'\n    return 'deployed'\n";
+    place.write("deploy.py", deploy);
+    for source in ["no_fridays.py", "deploy.py"] {
+        place.run(&["plugin", "add", source, "--yes"]).await.ok();
+    }
+    let told = place.run(&["run", "--yes", "deploy it"]).await.ok();
+    assert!(told.contains("not on a Friday") && !told.contains("deployed"), "{told}");
+    let asked = place.asked()["messages"].to_string();
+    assert!(asked.contains("It is Friday: nothing is deployed."), "{asked}");
+
+    let served = Served::start(place.command(&SERVE)).await;
+    served.post("/sessions", json!({ "session_id": "h" })).await;
+    let body = json!({ "content": "deploy it", "stream": false, "approval": "allow" });
+    let answer = served.post("/sessions/h/requests", body).await;
+    assert!(answer.to_string().contains("not on a Friday"), "{answer}");
+    assert!(place.asked()["messages"].to_string().contains("It is Friday"));
+    served.ends().await;
 }

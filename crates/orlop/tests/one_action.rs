@@ -39,7 +39,7 @@ async fn place(names: &[&str]) -> Place {
     });
     for name in names {
         place.write(&format!("{name}.py"), HARBOUR.replace("NAME", name));
-        place.run(&["plugin", "add", &format!("{name}.py")]).await.ok();
+        place.run(&["plugin", "add", &format!("{name}.py"), "--yes"]).await.ok();
     }
     place
 }
@@ -89,15 +89,48 @@ async fn names_that_two_plugins_have_are_told_and_both_work() {
         (Some(0), "I hear: harbour: berth 4 is yours\n"),
         "{told:?}"
     );
-    let logged = place.run(&["-v", "run", "--yes", "book one for me"]).await;
-    assert!(
-        logged.err.contains("book")
-            && logged.err.contains("harbour")
-            && logged.err.contains("marina"),
-        "{logged:?}"
+    assert_eq!(
+        told.err,
+        "orlop: the plugins harbour, marina all have an action \"book\" for models; its tools are called PLUGIN_book\n"
     );
-    let slash = place.run(&["run", "/marina.book 2"]).await.ok();
-    assert_eq!(slash, "marina: berth 2 is yours\n");
+    let slash = place.run(&["run", "/marina.book 2"]).await;
+    assert_eq!((slash.code, &*slash.out), (Some(0), "marina: berth 2 is yours\n"), "{slash:?}");
     let both = place.run(&["action", "run", "marina", "book", "number=1"]).await.ok();
     assert_eq!(both, "marina: berth 1 is yours\n");
+}
+
+#[tokio::test]
+async fn an_action_that_waits_for_nothing_is_told_when_it_is_added_and_at_each_start() {
+    let place = Place::new("one-trigger").await;
+    let code = HARBOUR.replace("NAME", "harbour");
+    place.write(
+        "harbour.py",
+        code.replace("\"expose_to_model\": True", "\"trigger\": \"sesion_save_prepare\""),
+    );
+    let added = place.run(&["plugin", "add", "harbour.py", "--yes"]).await;
+    assert_eq!(added.code, Some(0), "{added:?}");
+    assert_eq!(
+        added.err,
+        "orlop: application harbour: \"book\" waits for \"sesion_save_prepare\", which Orlop never runs; another plugin has to. Did you mean \"session_save_prepare\"?\n"
+    );
+    let run = place.run(&["run", "hello"]).await;
+    assert_eq!(
+        run.err,
+        "orlop: the action \"book\" of the plugin \"harbour\" waits for \"sesion_save_prepare\", which Orlop never runs; did you mean \"session_save_prepare\"?\n"
+    );
+
+    // An action of a session is none for models, and whoever adds it hears of it.
+    let feature = r#"
+class Counter:
+    name = "counter"
+
+    def get_actions(self, state):
+        return [{"id": "count", "label": "Count", "expose_to_model": True}]
+
+    def execute_action(self, action_id, session, native_messages, params, context, state):
+        return {"message": "counted"}
+"#;
+    place.write("counter.py", feature);
+    let added = place.run(&["plugin", "add", "counter.py", "--yes"]).await;
+    assert!(added.err.contains("feature counter: \"count\" says expose_to_model"), "{added:?}");
 }

@@ -3,7 +3,7 @@
 from datetime import datetime, timezone
 from typing import Any, Dict, List, Optional
 
-from agent_core import Message
+from agent_core.types import Message
 
 
 class MyFeaturePlugin:
@@ -12,6 +12,9 @@ class MyFeaturePlugin:
     name = "my_feature"
     version = "1.0.0"
     priority = 100
+
+    def __init__(self) -> None:
+        self._state: Dict[str, Any] = {}
 
     def get_config_schema(self) -> Dict[str, Any]:
         return {
@@ -96,7 +99,7 @@ class MyFeaturePlugin:
         summary = self._ask_for_summary(session, start, end, context)
         native = core.core_messages_to_native([summary.to_dict()], config)
         return {
-            "native_messages": [*native_messages[:start], *native, *native_messages[end:]],
+            "native_messages": self._apply_summarization(native_messages, start, end, native),
             "session_metadata": {"last_summarization": datetime.now(timezone.utc).isoformat()},
         }
 
@@ -113,6 +116,15 @@ class MyFeaturePlugin:
         else:
             _session, finals = core.send_request(asking, config)
         return Message(role="user", content=finals[-1]["content"], metadata={"summary": True})
+
+    def _apply_summarization(
+        self,
+        native_messages: List[Dict[str, Any]],
+        start: int,
+        end: int,
+        summary: List[Dict[str, Any]],
+    ) -> List[Dict[str, Any]]:
+        return [*native_messages[:start], *summary, *native_messages[end:]]
 
     def _is_enabled(self, config: Dict[str, Any]) -> bool:
         feature_cfg = config.get("my_feature") or {}

@@ -35,7 +35,7 @@ use crate::package::Package;
 use bench::Bench;
 use examples::Examples;
 use orlop_app::config::RuntimeEnv;
-use orlop_core::{Error, Result};
+use orlop_core::{Error, Map, Result};
 
 /// How a package is tested.
 #[derive(Debug, Clone, Default)]
@@ -50,6 +50,30 @@ pub async fn test(package: Package, env: &RuntimeEnv, options: TestOptions) -> R
     let env = env.clone();
     let testing = tokio::task::spawn_blocking(move || run(package, &env, &options));
     testing.await.map_err(|error| Error::internal(format!("the test was lost: {error}")))?
+}
+
+/// What its user may want to know of the actions of a package before they wonder: a lifecycle that
+/// nobody runs, an offer to models that none gets. Must be called within a Tokio runtime.
+pub async fn doubts(package: Package, env: &RuntimeEnv) -> Result<Vec<String>> {
+    let env = env.clone();
+    let looking = tokio::task::spawn_blocking(move || -> Result<Vec<String>> {
+        let mut report = Report::new(&package.name);
+        let mut bench = Bench::new(package, &env, Map::new())?;
+        if let Some(description) = checks::description::starts(&mut bench, &mut report) {
+            let mut subjects = bench.subjects(&description);
+            checks::surfaces::check(&mut bench, &mut subjects, &mut report);
+        }
+        let about_actions =
+            ["waits for lifecycles that there are", "offers models what they can call"];
+        let doubts = report.checks.into_iter().filter_map(|check| match check.verdict {
+            Verdict::Warning(text) if about_actions.contains(&check.name.as_str()) => {
+                Some(format!("{}: {text}", check.about))
+            }
+            _ => None,
+        });
+        Ok(doubts.collect())
+    });
+    looking.await.map_err(|error| Error::internal(format!("the look was lost: {error}")))?
 }
 
 fn run(package: Package, env: &RuntimeEnv, options: &TestOptions) -> Result<Report> {

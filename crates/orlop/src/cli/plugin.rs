@@ -25,6 +25,30 @@ pub(crate) enum Plugin {
         /// The plugin.
         name: String,
     },
+    /// Use a plugin again that was switched off.
+    Enable {
+        /// The plugin.
+        name: String,
+        /// In the file of the project, not the user's.
+        #[arg(long)]
+        project: bool,
+    },
+    /// Switch a plugin off. It stays added, with what it was granted.
+    Disable {
+        /// The plugin.
+        name: String,
+        /// In the file of the project, not the user's.
+        #[arg(long)]
+        project: bool,
+    },
+    /// What is known of a plugin: where it is, what it may do, what it holds, its settings.
+    Info {
+        /// The plugin.
+        name: String,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
     /// Work on a plugin: start it again whenever a file of it changes, and show what it does.
     Dev(PluginDev),
     /// Ask once, as `orlop run` does, and keep everything that crosses to and from plugins.

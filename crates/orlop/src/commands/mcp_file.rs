@@ -1,15 +1,12 @@
-//! `orlop mcp add` and `orlop mcp remove`: a server in a configuration file. Everything else in the
-//! file, comments included, stays as it is.
+//! `orlop mcp add` and `orlop mcp remove`: a server in a configuration file.
 
+use super::config_file::ConfigFile;
 use crate::cli::McpAdd;
-use crate::exit::{CONFIGURATION, FAILED, Failure, NOT_FOUND};
+use crate::exit::{Failure, NOT_FOUND};
 use crate::output;
 use crate::workplace::Workplace;
-use orlop_app::config::AppConfig;
-use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use toml_edit::{Array, DocumentMut, Item, Table, Value};
+use toml_edit::{Array, Item, Table, Value};
 
 const SECTION: &str = "mcp_servers";
 
@@ -31,14 +28,9 @@ pub(super) fn add(workplace: &Workplace, add: &McpAdd) -> Result<ExitCode, Failu
             add.name
         )));
     }
-    let file = File::open(workplace, add.project)?;
+    let file = ConfigFile::open(workplace, add.project)?;
     let mut document = file.document.clone();
-    let servers = document.entry(SECTION).or_insert_with(|| {
-        let mut section = Table::new();
-        section.set_implicit(true);
-        Item::Table(section)
-    });
-    let servers = servers.as_table_like_mut().ok_or_else(|| file.odd())?;
+    let servers = file.section(document.as_table_mut(), SECTION)?;
     if servers.contains_key(&add.name) {
         let (name, path) = (&add.name, file.path.display());
         return Err(Failure::usage(format!(
@@ -56,7 +48,7 @@ pub(super) fn remove(
     name: &str,
     project: bool,
 ) -> Result<ExitCode, Failure> {
-    let file = File::open(workplace, project)?;
+    let file = ConfigFile::open(workplace, project)?;
     let mut document = file.document.clone();
     let servers = document.get_mut(SECTION).and_then(Item::as_table_like_mut);
     if servers.and_then(|servers| servers.remove(name)).is_none() {
@@ -96,82 +88,4 @@ fn server(add: &McpAdd) -> Result<Table, Failure> {
         set(key, Value::InlineTable(table));
     }
     Ok(server)
-}
-
-/// A configuration file that is about to change.
-struct File {
-    path: PathBuf,
-    text: String,
-    document: DocumentMut,
-}
-
-impl File {
-    fn open(workplace: &Workplace, project: bool) -> Result<Self, Failure> {
-        let locations = &workplace.locations;
-        let path = match project {
-            false => locations.user_file().to_owned(),
-            true => {
-                let last = locations.files().last().filter(|file| *file != locations.user_file());
-                last.cloned().unwrap_or_else(|| locations.working_dir().join("orlop.toml"))
-            }
-        };
-        let text = match std::fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
-            Err(error) => return Err(cannot("read", &path, &error)),
-        };
-        let document = text.parse::<DocumentMut>().map_err(|error| Failure {
-            code: CONFIGURATION,
-            message: format!(
-                "{} is no TOML: {}; correct it first",
-                path.display(),
-                error.message()
-            ),
-        })?;
-        Ok(Self { path, text, document })
-    }
-
-    fn odd(&self) -> Failure {
-        Failure {
-            code: CONFIGURATION,
-            message: format!("{}: {SECTION} is no table; correct it first", self.path.display()),
-        }
-    }
-
-    /// Puts another text in place of the file's, all of it or nothing, unless the change would break
-    /// a file that was right.
-    fn replace(&self, workplace: &Workplace, document: &DocumentMut) -> Result<(), Failure> {
-        let text = document.to_string();
-        let checked = |text: &str| -> Result<(), orlop_app::config::ConfigError> {
-            let env = workplace.config.env().clone();
-            AppConfig::from_text(&self.path, text, env)?.verify(&workplace.plugins.schema())
-        };
-        if checked(&self.text).is_ok() {
-            checked(&text)?;
-        }
-        let failed = |error: std::io::Error| cannot("write", &self.path, &error);
-        // A file that is a link elsewhere stays one.
-        let real = self.path.canonicalize().unwrap_or_else(|_| self.path.clone());
-        let folder = real.parent().unwrap_or(Path::new("."));
-        std::fs::create_dir_all(folder).map_err(failed)?;
-        let new = real.with_extension(format!("new-{}", std::process::id()));
-        std::fs::write(&new, text).map_err(failed)?;
-        let placed = || {
-            if let Ok(held) = std::fs::metadata(&real) {
-                std::fs::set_permissions(&new, held.permissions())?;
-            }
-            std::fs::rename(&new, &real)
-        };
-        placed().map_err(|error| {
-            let _ = std::fs::remove_file(&new);
-            failed(error)
-        })
-    }
-}
-
-fn cannot(what: &str, path: &Path, error: &std::io::Error) -> Failure {
-    Failure {
-        code: FAILED,
-        message: format!("cannot {what} {}: {error}; check who may {what} it", path.display()),
-    }
 }

@@ -4,6 +4,7 @@ mod action;
 mod agent;
 mod chat;
 mod config;
+mod config_file;
 mod doctor;
 mod login;
 mod manual;

@@ -1,10 +1,13 @@
 //! `orlop plugin`: packages of plugins, added, looked at, worked on and removed.
 
 mod begin;
+mod consent;
 mod develop;
 mod explain;
+mod info;
 mod replay;
 mod source;
+mod switch;
 mod test;
 
 pub(super) use develop::dev;
@@ -14,11 +17,13 @@ use crate::cli::{Plugin, PluginAdd};
 use crate::exit::Failure;
 use crate::output;
 use crate::workplace::Workplace;
+use consent::Consent;
 use orlop_app::ui::plain_line;
+use orlop_core::types::nearest::nearest;
 use orlop_core::{Error, Map};
+use orlop_runtime::kit::doubts;
 use orlop_runtime::{Description, Entry, Installed, Package, Run, Runtime};
 use serde_json::json;
-use std::io::IsTerminal;
 use std::process::ExitCode;
 
 pub(super) async fn run(workplace: Workplace, command: Plugin) -> Result<ExitCode, Failure> {
@@ -28,6 +33,9 @@ pub(super) async fn run(workplace: Workplace, command: Plugin) -> Result<ExitCod
         Plugin::Add(add) => self::add(&workplace, add).await,
         Plugin::Accept { name, yes } => accept(&workplace, &name, yes).await,
         Plugin::Remove { name } => remove(&workplace, &name),
+        Plugin::Enable { name, project } => switch::run(&workplace, &name, project, true),
+        Plugin::Disable { name, project } => switch::run(&workplace, &name, project, false),
+        Plugin::Info { name, json } => info::run(&workplace, &name, json),
         Plugin::List { order: true, json } => list_in_order(&workplace, json),
         Plugin::List { order: false, json } => list(&workplace, json),
         Plugin::Replay(replay) => replay::replay(&workplace, replay).await,
@@ -43,14 +51,19 @@ async fn add(workplace: &Workplace, add: PluginAdd) -> Result<ExitCode, Failure>
     let home = workplace.locations.home();
     let installed = Installed::read(home)?;
     let source::Brought { folder, is_copy } = source::bring(&add.source, home, &installed).await?;
-    let package = match Package::read(&folder) {
+    // From the start under the name it will have: what it keeps lies in a folder of that name.
+    let named = Package::read(&folder).and_then(|package| match &add.name {
+        Some(name) => package.named(name),
+        None => Ok(package),
+    });
+    let package = match named {
         Ok(package) => package,
         Err(error) => {
             source::discard(&folder, is_copy, home);
             return Err(error.into());
         }
     };
-    let name = add.name.unwrap_or_else(|| package.name.clone());
+    let name = package.name.clone();
     let elsewhere = installed.get(&name).filter(|held| held.path != folder && !is_copy);
     if let Some(held) = elsewhere {
         let text = format!(
@@ -59,8 +72,17 @@ async fn add(workplace: &Workplace, add: PluginAdd) -> Result<ExitCode, Failure>
         );
         return Err(Error::conflict(text).into());
     }
-    if !agreed(&name, &package, &installed, add.yes).await? {
+    let consent = Consent {
+        name: &name,
+        package: &package,
+        fetched: is_copy.then_some(add.source.as_str()),
+        is_granted: installed.accepts(&package),
+        is_confined: is_confined(),
+    };
+    let given = consent.given(add.yes).await;
+    if !matches!(given, Ok(true)) {
         source::discard(&folder, is_copy, home);
+        given?;
         return Err(Failure::usage(format!("\"{name}\" was not added")));
     }
     let description = match held_by(workplace, &package) {
@@ -81,7 +103,19 @@ async fn add(workplace: &Workplace, add: PluginAdd) -> Result<ExitCode, Failure>
         }
     }
     output::line(&format!("added {name}: {}", held_in_words(&package, &description)))?;
+    if description.plugins.iter().any(|held| held.hooks.iter().any(|hook| hook == "get_actions")) {
+        // It is added, whatever comes of the look.
+        for doubt in doubts(package, workplace.config.env()).await.unwrap_or_default() {
+            output::tell(&plain_line(&format!("orlop: {doubt}")));
+        }
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whether the kernel keeps plugins within their grants.
+fn is_confined() -> bool {
+    let support = orlop_app::confine::support();
+    support.is_there() && support.network
 }
 
 /// Starts a package once to hear what it holds.
@@ -90,39 +124,25 @@ fn held_by(workplace: &Workplace, package: &Package) -> Result<Description, Erro
     runtime.add(package.clone(), Map::new()).cloned()
 }
 
-/// Asks whether a package may have what it asks for.
-async fn agreed(
-    name: &str,
-    package: &Package,
-    installed: &Installed,
-    yes: bool,
-) -> Result<bool, Failure> {
-    if yes || installed.accepts(package) {
-        return Ok(true);
-    }
-    output::tell(&format!("\"{}\" wants to:", plain_line(name)));
-    for words in package.grants.in_words() {
-        output::tell(&format!("  - {}", plain_line(&words)));
-    }
-    if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
-        return Err(Failure::usage("nobody can be asked here; say --yes if it may".to_owned()));
-    }
-    let answer = output::ask("Allow this? [y/N] ".to_owned()).await;
-    Ok(matches!(answer.as_str(), "y" | "yes"))
-}
-
 async fn accept(workplace: &Workplace, name: &str, yes: bool) -> Result<ExitCode, Failure> {
     let home = workplace.locations.home();
     let installed = Installed::read(home)?;
     let configured = workplace.config.plugin(name).ok().and_then(|entry| entry.path);
     let path = configured.or_else(|| installed.get(name).map(|entry| entry.path.clone()));
     let path = path.ok_or_else(|| unknown(name, &installed))?;
-    let package = Package::read(&path)?;
+    let package = Package::read(&path)?.named(name)?;
     if installed.accepts(&package) {
         output::line(&format!("{name} has all it asks for"))?;
         return Ok(ExitCode::SUCCESS);
     }
-    if !agreed(name, &package, &installed, yes).await? {
+    let consent = Consent {
+        name,
+        package: &package,
+        fetched: None,
+        is_granted: false,
+        is_confined: is_confined(),
+    };
+    if !consent.given(yes).await? {
         return Err(Failure::usage(format!("\"{name}\" stays without")));
     }
     Installed::change(home, |installed| {
@@ -146,6 +166,18 @@ fn unknown(name: &str, installed: &Installed) -> Error {
     let known: Vec<&str> = installed.packages().map(|(name, _)| name).collect();
     let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
     Error::not_found(format!("no plugin \"{name}\" was added; there are: {known}"))
+}
+
+/// What to say of a name that neither a package nor a plugin has.
+fn unknown_among_all(workplace: &Workplace, installed: &Installed, name: &str) -> Error {
+    let shipped = workplace.plugins.manifests().into_iter().map(|(_, held)| held.name);
+    let added = installed.packages().map(|(name, _)| name.to_owned());
+    let known: Vec<String> = shipped.chain(added).collect();
+    let meant = match nearest(name, known.iter().map(String::as_str)) {
+        Some(near) => format!("did you mean \"{near}\"?"),
+        None => "`orlop plugin list --order` lists them".to_owned(),
+    };
+    Error::not_found(format!("there is no plugin \"{name}\"; {meant}"))
 }
 
 fn list(workplace: &Workplace, as_json: bool) -> Result<ExitCode, Failure> {

@@ -1,6 +1,6 @@
 //! The plugins of the scene as values of Rust, inside of the program.
 
-use crate::scene::{self, Notes};
+use crate::scene::{self, Notes, Trouble};
 use futures::StreamExt;
 use futures::stream::BoxStream;
 use orlop_app::Plugins;
@@ -82,8 +82,11 @@ impl Plugin for Recorder {
 fn reply(notes: &Notes, items: &orlop_core::types::Seq<NativeItem>) -> Result<NativeItem> {
     let last = items.iter().last().map(|item| item.value().clone()).unwrap_or_default();
     match scene::reply(&last, notes.folder()) {
-        Some(said) => Ok(said.into()),
-        None => Err(Error::provider("too long").with_context_overflow()),
+        Ok(said) => Ok(said.into()),
+        Err(Trouble::TooLong) => Err(Error::provider("too long").with_context_overflow()),
+        Err(Trouble::Broken) => Err(Error::provider("the model is at sea")),
+        // What ends here is the host.
+        Err(Trouble::Crash) => Err(Error::plugin("it does not crash alone")),
     }
 }
 

@@ -92,6 +92,18 @@ async fn plugins_in_javascript_are_called_as_promised() {
     promises_are_kept("JavaScript").await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn plugins_in_typescript_are_called_as_promised() {
+    let modules = concat!(env!("CARGO_MANIFEST_DIR"), "/../../sdk/typescript/node_modules");
+    if !std::path::Path::new(modules).join("typescript").is_dir() {
+        return orlop_testkit::skip(
+            "hook coverage in TypeScript",
+            "no compiler of TypeScript; `npm ci` in sdk/typescript",
+        );
+    }
+    promises_are_kept("TypeScript").await;
+}
+
 #[test]
 fn what_is_promised_is_written_down() {
     expect_test::expect_file!["../../../../docs/reference/hook-coverage.md"]

@@ -17,6 +17,9 @@ function note(kind, hook, input, { context }) {
 
 function reply(native) {
   const last = native.at(-1);
+  const asked = last.role === "user" ? String(last.content) : "";
+  if (asked.includes("$broken")) throw new PluginError("provider", "the model is at sea");
+  if (asked.includes("$crash")) process.exit(7);
   const word = Object.keys(SCENE.replies).find((it) => String(last.content).includes(it));
   if (last.role !== "user" || word === undefined) return { role: "assistant", content: "done" };
   if (word === "$overflow" && !existsSync(join(DATA, "overflow"))) {

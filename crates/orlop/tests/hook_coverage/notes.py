@@ -24,6 +24,10 @@ def note(kind, hook, values):
 
 def reply(native_messages):
     last = native_messages[-1]
+    if last["role"] == "user" and "$broken" in str(last["content"]):
+        raise orlop.Error("the model is at sea", "provider")
+    if last["role"] == "user" and "$crash" in str(last["content"]):
+        os._exit(7)
     word = next((word for word in SCENE["replies"] if word in str(last["content"])), None)
     if last["role"] != "user" or word is None:
         return {"role": "assistant", "content": "done"}

@@ -29,6 +29,9 @@ enabled = false
 [agents.inner]
 extends = "default"
 model = "inner"
+[agents.guest]
+extends = "default"
+api_key = "${credential:harbour}"
 "#;
 
 /// A place with the plugins of one language.
@@ -52,6 +55,20 @@ impl Stage {
             "JavaScript" => {
                 stage.place.write("notes/notes.mjs", include_str!("notes.mjs"));
                 "node = \"notes.mjs\"".to_owned()
+            }
+            "TypeScript" => {
+                let code = include_str!("notes.mjs");
+                let typed = code.replace(
+                    "function note(kind, hook, input, { context })",
+                    "function note(kind: string, hook: string, input: any, { context }: any): void",
+                );
+                assert_ne!(code, typed, "it has types");
+                stage.place.write("notes/notes.ts", typed);
+                let modules =
+                    concat!(env!("CARGO_MANIFEST_DIR"), "/../../sdk/typescript/node_modules");
+                let link = stage.place.path().join("notes/node_modules");
+                std::os::unix::fs::symlink(modules, link).unwrap();
+                "node = \"notes.ts\"".to_owned()
             }
             // The test program prints words of its own first, and the protocol knows none.
             "Rust process" => {
@@ -95,6 +112,11 @@ impl Stage {
             "http" => self.http().await,
             "stream" => self.stream().await,
             "openai" => self.openai().await,
+            "openai stream" => self.openai_stream().await,
+            "responses" => self.responses().await,
+            "failed" => self.failed().await,
+            "crashed" => self.crashed().await,
+            "login" => self.login().await,
             "cancelled" => self.cancelled().await,
             "recovered" => self.recovered().await,
             "sessions" => self.sessions().await,
@@ -214,6 +236,65 @@ impl Stage {
         let answer = served.ask("POST", "/v1/chat/completions", &body).await;
         assert!(answer.contains("\"content\":\"done\""), "{answer}");
         served.ends().await;
+    }
+
+    async fn openai_stream(&self) {
+        let served = Served::start(self.command(&SERVE)).await;
+        let message = json!({ "role": "user", "content": "$go" });
+        let body = json!({ "model": "default", "messages": [message], "stream": true }).to_string();
+        let answer = served.ask("POST", "/v1/chat/completions", &body).await;
+        assert!(answer.contains("done") && answer.contains("[DONE]"), "{answer}");
+        served.ends().await;
+    }
+
+    async fn responses(&self) {
+        let served = Served::start(self.command(&SERVE)).await;
+        let body = json!({ "model": "default", "input": "$go", "store": false }).to_string();
+        let answer = served.ask("POST", "/v1/responses", &body).await;
+        assert!(answer.contains("\"text\":\"done\""), "{answer}");
+        served.ends().await;
+    }
+
+    /// Sends a request and gives its events.
+    async fn events(&self, served: &Served, session: &str, content: &str) -> String {
+        let body = json!({ "content": content }).to_string();
+        served.ask("POST", &format!("/sessions/{session}/requests"), &body).await
+    }
+
+    async fn failed(&self) {
+        let served = Served::start(self.command(&SERVE)).await;
+        served.post("/sessions", json!({ "session_id": "failed" })).await;
+        let events = self.events(&served, "failed", "$broken").await;
+        assert!(events.contains("event: request_failed"), "{events}");
+        assert!(events.contains("the model is at sea"), "{events}");
+        served.ends().await;
+    }
+
+    async fn crashed(&self) {
+        let served = Served::start(self.command(&SERVE)).await;
+        served.post("/sessions", json!({ "session_id": "crashed" })).await;
+        let events = self.events(&served, "crashed", "$crash").await;
+        assert!(events.contains("event: request_failed"), "{events}");
+        served.post("/sessions", json!({ "session_id": "after" })).await;
+        let events = self.events(&served, "after", "$go").await;
+        assert!(events.contains("event: final"), "{events}");
+        served.ends().await;
+    }
+
+    async fn login(&self) {
+        let now = std::time::UNIX_EPOCH.elapsed().unwrap().as_millis();
+        let soon = orlop_app::rfc3339(i64::try_from(now).unwrap() + 60_000);
+        let login = orlop_app::Credential {
+            expires_at: Some(soon),
+            renewed_by: Some("notes".to_owned()),
+            refresh_token: Some("r".to_owned()),
+            ..orlop_app::Credential::new("token-of-the-harbour")
+        };
+        let logins = orlop_app::Credentials::in_folder(&self.place.home());
+        logins.store("harbour", login).unwrap();
+        let out = self.own(&["run", "--agent", "guest", "$go"]).await;
+        assert_eq!(out, "done\n");
+        logins.remove("harbour").unwrap();
     }
 
     /// Begins a turn that waits, and gives what came so far.

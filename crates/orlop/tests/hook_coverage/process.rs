@@ -1,6 +1,6 @@
 //! The plugins of the scene in Rust, as a program of its own.
 
-use crate::scene::{self, Notes};
+use crate::scene::{self, Notes, Trouble};
 use orlop_plugin::{Call, Error, Plugin, Value, each, json};
 use std::process::ExitCode;
 
@@ -64,9 +64,13 @@ fn own(hook: &str, args: &Value, call: &Call, notes: &Notes) -> Option<Result<Va
     let native = &args["native_messages"];
     let last = native.as_array().and_then(|items| items.last()).cloned().unwrap_or_default();
     let reply = || {
-        scene::reply(&last, notes.folder()).ok_or_else(|| {
-            let too_long = Error::new("provider", "too long");
-            Error { context_overflow: true, ..too_long }
+        scene::reply(&last, notes.folder()).map_err(|trouble| match trouble {
+            Trouble::TooLong => {
+                let too_long = Error::new("provider", "too long");
+                Error { context_overflow: true, ..too_long }
+            }
+            Trouble::Broken => Error::new("provider", "the model is at sea"),
+            Trouble::Crash => std::process::exit(7),
         })
     };
     let answer = match hook {

@@ -11,19 +11,37 @@ pub const PATHS: &[(&str, &str)] = &[
     ("http", "a request over HTTP that is answered in one piece, with a file"),
     ("stream", "a request over HTTP that is answered with events"),
     ("openai", "`/v1/chat/completions`, in one piece"),
+    ("openai stream", "`/v1/chat/completions`, as a stream"),
+    ("responses", "`/v1/responses`, in one piece and not stored"),
     ("delegated", "what happens inside of a task that was delegated"),
     ("cancelled", "cancelled while the model answers"),
     ("recovered", "killed while the model answers; what the next process calls"),
     ("sessions", "a session is forked, given another agent, listed and deleted"),
     ("trouble", "a tool fails, a person is asked, the conversation is too long"),
+    ("failed", "the model fails"),
+    ("crashed", "a plugin ends in the middle of a call, and the request after that"),
+    ("login", "a request with a stored login that ends soon"),
 ];
 
 /// The languages, and how plugins of them run.
-pub const LANGUAGES: &[&str] = &["Rust", "Rust process", "Python", "JavaScript"];
+pub const LANGUAGES: &[&str] = &["Rust", "Rust process", "Python", "JavaScript", "TypeScript"];
 
 /// Paths that are turns.
-const TURNS: &[&str] =
-    &["run", "chat", "http", "stream", "openai", "delegated", "cancelled", "recovered"];
+const TURNS: &[&str] = &[
+    "run",
+    "chat",
+    "http",
+    "stream",
+    "openai",
+    "openai stream",
+    "responses",
+    "delegated",
+    "cancelled",
+    "recovered",
+    "failed",
+    "crashed",
+    "login",
+];
 
 /// The paths on which a hook is called at such a moment.
 fn paths_of(when: When) -> Vec<&'static str> {
@@ -36,10 +54,11 @@ fn paths_of(when: When) -> Vec<&'static str> {
         When::Request => all_but(&["delegated", "recovered"]),
         When::Configuration | When::Turn => all_but(&[]),
         // Who talks to the API of another vendor keeps the conversation himself.
-        When::Stored => all_but(&["openai"]),
-        When::Answer | When::ToolCall => all_but(&["cancelled"]),
-        When::Whole => vec!["http", "openai"],
-        When::Stream => all_but(&["http", "openai"]),
+        When::Stored => all_but(&["openai", "openai stream", "responses"]),
+        When::Answer | When::ToolCall => all_but(&["cancelled", "failed"]),
+        When::Whole => vec!["http", "openai", "responses"],
+        // A model that fails has said nothing.
+        When::Stream => all_but(&["http", "openai", "responses", "failed"]),
         When::Cancel => vec!["cancelled"],
         When::Files => vec!["run", "http"],
         When::FrontEnd => vec!["chat", "http"],
@@ -64,9 +83,11 @@ fn paths_of_lifecycle(name: &str) -> Vec<&'static str> {
         | lifecycle::TOOL_AFTER
         | lifecycle::PERMISSION => paths_of(When::Answer),
         lifecycle::SESSION_CREATE => {
-            vec!["run", "chat", "http", "stream", "delegated", "cancelled", "sessions", "trouble"]
+            let mut paths = paths_of(When::Stored);
+            paths.retain(|path| *path != "recovered");
+            [&paths[..], &["sessions", "trouble"]].concat()
         }
-        lifecycle::REQUEST_ERROR => vec!["cancelled"],
+        lifecycle::REQUEST_ERROR => vec!["cancelled", "failed"],
         lifecycle::SESSION_FORK
         | lifecycle::AGENT_SWITCH_PREPARE
         | lifecycle::AGENT_SWITCH_COMPLETE
@@ -77,8 +98,7 @@ fn paths_of_lifecycle(name: &str) -> Vec<&'static str> {
         | lifecycle::CONTEXT_OVERFLOW
         | lifecycle::COMPACTION_PREPARE
         | lifecycle::COMPACTION_COMPLETE => vec!["trouble"],
-        // A login has to end for this one; the tests of the application let it.
-        lifecycle::CREDENTIAL_EXPIRED => Vec::new(),
+        lifecycle::CREDENTIAL_EXPIRED => vec!["login"],
         other => panic!("{other} is a lifecycle without a path; say where it runs"),
     }
 }
@@ -133,8 +153,5 @@ pub fn page() -> String {
     };
     table("hook", hooks());
     table("lifecycle", lifecycles());
-    text.push_str(
-        "\n`credential_expired` runs when a stored login ends soon; the tests of the application have one that does.\n",
-    );
     text
 }

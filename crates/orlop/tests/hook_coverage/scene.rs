@@ -53,19 +53,35 @@ fn replies() -> Value {
     })
 }
 
-/// What the model answers to this item; nothing if the conversation is too long for it.
-pub fn reply(last: &Value, folder: &Path) -> Option<Value> {
+/// Why the model does not answer.
+pub enum Trouble {
+    /// The conversation is too long for it.
+    TooLong,
+    /// It is not there.
+    Broken,
+    /// Whoever asks it ends.
+    Crash,
+}
+
+/// What the model answers to this item.
+pub fn reply(last: &Value, folder: &Path) -> Result<Value, Trouble> {
     let (replies, text) = (replies(), last["content"].to_string());
+    if last["role"] == "user" && text.contains("$broken") {
+        return Err(Trouble::Broken);
+    }
+    if last["role"] == "user" && text.contains("$crash") {
+        return Err(Trouble::Crash);
+    }
     let said = replies.as_object().unwrap().iter().find(|(word, _)| text.contains(*word));
     match said {
         Some((word, _)) if word == "$overflow" && !folder.join("overflow").exists() => {
             std::fs::write(folder.join("overflow"), "").unwrap();
-            None
+            Err(Trouble::TooLong)
         }
         Some((_, calls)) if last["role"] == "user" => {
-            Some(json!({ "role": "assistant", "content": "", "calls": calls }))
+            Ok(json!({ "role": "assistant", "content": "", "calls": calls }))
         }
-        _ => Some(json!({ "role": "assistant", "content": "done" })),
+        _ => Ok(json!({ "role": "assistant", "content": "done" })),
     }
 }
 

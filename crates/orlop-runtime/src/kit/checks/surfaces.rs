@@ -4,6 +4,7 @@ use super::broken;
 use crate::kit::bench::{Bench, Subject};
 use crate::kit::report::{Finding, Report, Verdict, short};
 use crate::kit::samples;
+use orlop_core::hooks::Kind;
 use orlop_core::lifecycle;
 use orlop_core::types::ActionDefinition;
 use orlop_core::types::nearest::nearest;
@@ -51,6 +52,11 @@ pub(in crate::kit) fn check(bench: &mut Bench, subjects: &mut [Subject], report:
                         "waits for lifecycles that there are",
                         triggers(&found),
                     );
+                    let of_session =
+                        matches!(subject.kind(), Some(Kind::Feature | Kind::Extension));
+                    if let Some(verdict) = exposed(&found).filter(|_| of_session) {
+                        report.add(&subject.label, "offers models what they can call", verdict);
+                    }
                     subject.actions = found;
                 }
                 Err(wrong) => {
@@ -242,6 +248,18 @@ fn triggers(found: &[ActionDefinition]) -> Verdict {
         }
     }
     Verdict::Ok
+}
+
+/// Actions of a session that want to be tools: they would change it in the middle of a turn.
+fn exposed(found: &[ActionDefinition]) -> Option<Verdict> {
+    let wants = |action: &&ActionDefinition| {
+        action.extra.get("expose_to_model").and_then(Value::as_bool) == Some(true)
+    };
+    let action = found.iter().find(wants)?;
+    Some(Verdict::warning(format!(
+        "\"{}\" says expose_to_model, and stays an action for people: it works on a session, which no tool may change in the middle of a turn. Offer it from an application plugin, or as a tool",
+        action.id
+    )))
 }
 
 #[cfg(test)]
