@@ -99,6 +99,16 @@ export class Tab {
     return decodeURIComponent(/#\/s\/(.+)$/.exec(this.page.url())?.[1] ?? "");
   }
 
+  /** Brings the list of sessions into view, which on a phone is out of the way until it is wanted. */
+  async showSessions(): Promise<void> {
+    if (onPhone && !(await this.page.locator(".sidebar").isVisible())) await this.page.getByRole("button", { name: "Show sessions" }).tap();
+  }
+
+  /** Puts the list out of the way again, where it covers the conversation. */
+  async hideSessions(): Promise<void> {
+    if (onPhone && (await this.page.locator(".sidebar").isVisible())) await this.page.locator(".sidebar-cover").click({ position: { x: 370, y: 400 } });
+  }
+
   async menu(trigger: string | RegExp, item: string): Promise<void> {
     await this.page.getByRole("button", { name: trigger }).last().click();
     await this.page.getByRole("menuitem", { name: item }).click();

@@ -176,6 +176,7 @@ test("a failure says what happened, and another try works", async () => {
 test("editing a message asks again in a branch, and branches can be walked", async () => {
   const tab = await open();
   await tab.ask("hello");
+  await tab.page.locator(".bubble").click();
   await tab.page.getByRole("button", { name: "Edit and ask again" }).click();
   await tab.page.getByRole("textbox", { name: "Edit message" }).fill("think about it");
   await tab.page.keyboard.press("Enter");

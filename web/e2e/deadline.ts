@@ -1,6 +1,6 @@
 //! Ends a run that hangs. Servers and browsers end with the processes that started them.
 
-const LIMIT_MS = 10 * 60_000;
+const LIMIT_MS = 15 * 60_000;
 
 export default function deadline(): () => void {
   const timer = setTimeout(() => {

@@ -141,6 +141,7 @@ test("a failure is told as one", async () => {
 // covers: K-13, J-18
 test("displays of actions in the list of sessions are not shown", async () => {
   const ran = tab.page.waitForResponse((response) => response.url().includes("/actions/probe/show"));
+  await tab.showSessions();
   await tab.menu("Page menu", "Tidy up");
   await (await ran).finished();
   expect(await display().count()).toBe(0);
@@ -165,6 +166,7 @@ test("settings of plugins are kept with the session, and unknown elements are to
 
 // covers: K-12
 test("what plugins add to the list is shown beside each session", async () => {
+  await tab.showSessions();
   await tab.page.locator(".session-row").first().getByText("probed").waitFor();
   await tab.quiet();
 });

@@ -28,6 +28,7 @@ test("sessions are found by their name and by their words", async () => {
   await named("Tides", "hello tides");
   await named("Berths", "the lighthouse is dark");
   const tab = await Tab.open(browser, server);
+  await tab.showSessions();
   await row(tab, "Tides").waitFor();
   const search = tab.page.getByRole("searchbox", { name: "Search sessions" });
   await search.fill("lighthouse");
@@ -41,6 +42,7 @@ test("sessions are found by their name and by their words", async () => {
 test("a session is renamed, here and in another browser", async () => {
   const id = await named("Old name", "hello");
   const [tab, other] = await Promise.all([Tab.session(browser, server, id), Tab.open(browser, server)]);
+  await other.showSessions();
   await row(other, "Old name").waitFor();
   await tab.menu("Session menu", "Rename");
   await tab.page.getByRole("textbox", { name: "Name" }).fill("New name");
@@ -56,6 +58,7 @@ test("a deleted session comes back with Undo, and goes without", async () => {
   await tab.menu("Session menu", "Delete");
   await row(tab, "To be deleted").waitFor({ state: "detached" });
   await tab.page.getByRole("button", { name: "Undo" }).click();
+  await tab.showSessions();
   await row(tab, "To be deleted").waitFor();
   expect((await server.api<{ session_id: string }>(`/sessions/${id}`)).session_id).toBe(id);
   await row(tab, "To be deleted").getByRole("button").first().click();
@@ -68,13 +71,16 @@ test("a pinned session stands above the others, in every browser", async () => {
   const id = await named("Pin me", "hello");
   await named("Newer", "hello");
   const [tab, other] = await Promise.all([Tab.open(browser, server), Tab.session(browser, server, id)]);
+  await Promise.all([tab.showSessions(), other.showSessions()]);
   await row(tab, "Pin me").hover();
   await tab.menu("More for Pin me", "Pin");
   for (const { page } of [tab, other]) {
     await page.getByRole("region", { name: "Pinned" }).getByText("Pin me").waitFor();
     expect(await page.locator(".session-title").first().textContent()).toBe("Pin me");
   }
+  await other.hideSessions();
   await other.menu("Session menu", "Unpin");
+  await other.showSessions();
   for (const { page } of [tab, other]) await page.getByRole("region", { name: "Pinned" }).waitFor({ state: "detached" });
   await Promise.all([tab.quiet(), other.quiet()]);
 });
@@ -85,6 +91,7 @@ test("an archived session is out of the way, and comes back", async () => {
   await tab.menu("Session menu", "Archive");
   await row(tab, "Put me away").waitFor({ state: "detached" });
   await tab.page.getByText("What shall we work on?").waitFor();
+  await tab.showSessions();
   await tab.menu("Page menu", "Archived sessions");
   await row(tab, "Put me away").waitFor();
   expect(await tab.page.locator(".session-row").count()).toBe(1);
@@ -101,7 +108,7 @@ test("a session goes on in a copy from a message", async () => {
   const id = await named("Forked", "hello", "think about it");
   const tab = await Tab.session(browser, server, id);
   await tab.answer.getByText("Yes.").waitFor();
-  await tab.page.locator(".answer").first().hover();
+  await tab.page.locator(".answer").first().click();
   await tab.page.locator(".answer").first().getByRole("button", { name: "Continue in a copy from here" }).click();
   await expect.poll(() => tab.sessionId).not.toBe(id);
   await expect.poll(() => tab.page.locator(".bubble").count()).toBe(1);
@@ -118,6 +125,7 @@ test("a session is exported and imported again", async () => {
   expect(session.messages).toHaveLength(2);
   await server.api(`/sessions/${id}`, undefined, "DELETE");
   await expect.poll(() => tab.sessionId).toBe("");
+  await tab.showSessions();
   await tab.page.locator('.sidebar input[type="file"]').setInputFiles(file);
   await tab.answer.getByText("Aye.").waitFor();
   expect(tab.sessionId).not.toBe("");
