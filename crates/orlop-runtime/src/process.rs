@@ -10,7 +10,6 @@ use crate::peer::Peer;
 use crate::tap::{ProcessTap, Tap};
 use orlop_app::PluginHealth;
 use orlop_core::{Error, Map, Result};
-use rustix::process::Pid;
 use serde_json::json;
 use std::io::{PipeReader, Read};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -31,7 +30,7 @@ const SHORT_PAUSE: Duration = Duration::from_millis(500);
 /// Stands between a process and its host: given what the process prints and its number, it gives
 /// what the host hears.
 pub(crate) type Between =
-    Arc<dyn Fn(PipeReader, Option<Pid>) -> Box<dyn Read + Send> + Send + Sync>;
+    Arc<dyn Fn(PipeReader, Option<u32>) -> Box<dyn Read + Send> + Send + Sync>;
 
 /// The process of a package.
 pub(crate) struct Process {
@@ -242,7 +241,7 @@ fn noticed(process: &Weak<Process>) {
 }
 
 /// Ends a process that takes more memory than it may.
-fn watch_memory(peer: Weak<Peer>, name: String, leader: Pid, limit: u64) {
+fn watch_memory(peer: Weak<Peer>, name: String, leader: u32, limit: u64) {
     tokio::runtime::Handle::current().spawn(async move {
         let mut clock = tokio::time::interval(Duration::from_millis(500));
         loop {
@@ -260,14 +259,14 @@ fn watch_memory(peer: Weak<Peer>, name: String, leader: Pid, limit: u64) {
 }
 
 #[cfg(target_os = "linux")]
-fn resident_mb(process: Pid) -> Option<u64> {
-    let file = format!("/proc/{}/statm", process.as_raw_nonzero());
+fn resident_mb(process: u32) -> Option<u64> {
+    let file = format!("/proc/{process}/statm");
     let text = std::fs::read_to_string(file).ok()?;
     let pages: u64 = text.split(' ').nth(1)?.parse().ok()?;
     Some(pages * rustix::param::page_size() as u64 / (1 << 20))
 }
 
 #[cfg(not(target_os = "linux"))]
-fn resident_mb(_: Pid) -> Option<u64> {
+fn resident_mb(_: u32) -> Option<u64> {
     None
 }
