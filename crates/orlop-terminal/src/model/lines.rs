@@ -28,7 +28,7 @@ impl Model {
                 self.approval_key(key(KeyCode::Char(letter))).unwrap_or_default()
             }
             None => {
-                self.editor.set(line);
+                self.editor.set_after_files(line);
                 self.submit()
             }
         };
