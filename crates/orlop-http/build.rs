@@ -10,7 +10,9 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 fn main() -> io::Result<()> {
-    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web");
+    // Asked when it runs: a build that was copied to another place must not look into the old one.
+    let here = env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default();
+    let sources = Path::new(&here).join("../../web");
     let folder = sources.join("dist");
     println!("cargo:rerun-if-changed=build.rs");
     // A folder that is not there would count as changed, always; so the one is watched in which the

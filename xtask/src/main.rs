@@ -7,11 +7,13 @@ mod bench;
 mod book;
 mod clients;
 mod coverage;
+mod fresh_clone;
 mod licences;
 mod mcp;
 mod model;
 mod openapi;
 mod packages;
+mod portable;
 mod process;
 mod python;
 mod schemas;
@@ -56,6 +58,12 @@ const COMMANDS: &[Command] = &[
         arguments: "",
         summary: "check licence and origin of every dependency against deny.toml",
         run: licences::run,
+    },
+    Command {
+        name: "first-run",
+        arguments: "",
+        summary: "clone what is committed, and run the README's command there with an empty home",
+        run: fresh_clone::run,
     },
     Command {
         name: "clients",

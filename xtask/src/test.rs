@@ -12,7 +12,10 @@ use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 use crate::workspace::Workspace;
-use crate::{book, clients, coverage, licences, mcp, model, openapi, process, schemas, web};
+use crate::{
+    book, clients, coverage, fresh_clone, licences, mcp, model, openapi, portable, process,
+    schemas, web,
+};
 use skips::Skips;
 use tally::Tally;
 
@@ -26,6 +29,7 @@ struct Step {
 fn steps() -> Vec<Step> {
     vec![
         Step { title: "format", run: |workspace, _| format(workspace) },
+        Step { title: "other systems", run: |workspace, _| portable::check(workspace) },
         // Before anything is compiled, because the program takes the page in.
         Step { title: "web page", run: web_page },
         Step { title: "clippy", run: |workspace, _| clippy(workspace) },
@@ -35,6 +39,7 @@ fn steps() -> Vec<Step> {
         Step { title: "SDK for Python", run: |workspace, _| python_sdk(workspace) },
         Step { title: "SDK for TypeScript", run: |workspace, _| typescript_sdk(workspace) },
         Step { title: "tests", run: tests },
+        Step { title: "first run from a fresh clone", run: first_run },
         Step { title: "web page in a browser", run: web_page_in_browser },
         Step { title: "clients of the OpenAI-compatible API", run: openai_clients },
         Step { title: "every route, asked", run: |workspace, _| openapi::check(workspace, &[]) },
@@ -129,6 +134,17 @@ fn tests(workspace: &Workspace, tally: &mut Tally) -> Result<(), String> {
     }
     tally.count_skips(lines.len());
     result
+}
+
+fn first_run(workspace: &Workspace, tally: &mut Tally) -> Result<(), String> {
+    match model::ensure(workspace) {
+        Some(weights) => fresh_clone::check(workspace, &weights, |line| tally.read_line(line)),
+        None => {
+            println!("SKIPPED: the first run from a fresh clone: no model could be fetched");
+            tally.count_skipped_step();
+            Ok(())
+        }
+    }
 }
 
 fn openai_clients(workspace: &Workspace, tally: &mut Tally) -> Result<(), String> {

@@ -42,10 +42,15 @@ impl Workspace {
             .map_err(|error| format!("cannot read {file}: {error}"))
     }
 
+    /// What cargo built in a profile.
+    pub(crate) fn built(&self, profile: &str) -> PathBuf {
+        let target = env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+        target.unwrap_or_else(|| self.root.join("target")).join(profile)
+    }
+
     /// The program that cargo built, in a profile's folder.
     pub(crate) fn program(&self, profile: &str) -> PathBuf {
-        let target = env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
-        target.unwrap_or_else(|| self.root.join("target")).join(profile).join("orlop")
+        self.built(profile).join("orlop")
     }
 
     /// Builds the program for tests, as the tests themselves have it built: any other call of cargo

@@ -49,7 +49,7 @@ pub use events::Follow;
 pub use host::{Chat, ChatRequest, HookFailure, Host, UNNUMBERED};
 pub use lock::{SessionLock, Wait};
 pub use plugins::Plugins;
-pub use process::{Pipes, ProcessGroup};
+pub use process::{Pipes, Printed, ProcessGroup, kill_process};
 pub use scope::{MAX_ID, Scope, check_id};
 pub use sessions::{NewSession, Summaries, Summary};
 pub use shares::{NewShare, Share, Shared, SharedPage};

@@ -10,9 +10,20 @@ use std::path::Path;
 pub fn lock_folder_of(file: &Path) -> Result<File> {
     let folder = file.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder)?;
-    let folder = File::open(folder)?;
-    folder.lock()?;
-    Ok(folder)
+    let handle = handle_of(folder)?;
+    handle.lock()?;
+    Ok(handle)
+}
+
+#[cfg(unix)]
+fn handle_of(folder: &Path) -> Result<File> {
+    File::open(folder)
+}
+
+/// A file in it, because folders cannot be opened.
+#[cfg(not(unix))]
+fn handle_of(folder: &Path) -> Result<File> {
+    OpenOptions::new().write(true).create(true).truncate(false).open(folder.join(".lock"))
 }
 
 /// Puts a file in the place of the old one. `folder` is the locked folder it is in.

@@ -130,18 +130,17 @@ async fn output_and_errors_come_in_the_order_they_were_printed() {
     let mut command = tokio::process::Command::new("sh");
     command.arg("-c").arg("echo a; echo b >&2; echo c; sleep 1000 & exit 3");
     let env = Vars::from([("PATH".to_owned(), std::env::var("PATH").unwrap())]);
-    let (mut group, printed) = ProcessGroup::spawn_printing(command, &env).unwrap();
+    let (mut group, mut printed) = ProcessGroup::spawn_printing(command, &env).unwrap();
     assert_eq!(group.wait().await.unwrap().code(), Some(3));
     // What was left running would hold the pipe open.
     let left = group.kill();
     assert!(!cfg!(target_os = "linux") || left == 1, "{left}");
     let mut text = Vec::new();
+    let mut buffer = [0; 4];
     loop {
-        printed.readable().await.unwrap();
-        match printed.try_read_buf(&mut text) {
-            Ok(0) => break,
-            Ok(_) => {}
-            Err(error) => assert_eq!(error.kind(), std::io::ErrorKind::WouldBlock),
+        match printed.read(&mut buffer).await {
+            0 => break,
+            count => text.extend_from_slice(&buffer[..count]),
         }
     }
     assert_eq!(String::from_utf8(text).unwrap(), "a\nb\nc\n");

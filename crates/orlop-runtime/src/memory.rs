@@ -1,12 +1,9 @@
 //! How much memory a process takes, with all it started.
 
-use rustix::process::Pid;
-
 /// The resident memory of a process and its descendants, in megabytes; nothing where that is not told
 /// (Linux only) or the process is gone. Pages they share count for each of them.
 #[cfg(target_os = "linux")]
-pub(crate) fn resident_mb(process: Pid) -> Option<u64> {
-    let leader = process.as_raw_pid();
+pub(crate) fn resident_mb(leader: u32) -> Option<u64> {
     let mut pages = resident_pages(leader)?;
     let mut known = std::collections::BTreeSet::from([leader]);
     let mut next = children(leader);
@@ -20,14 +17,14 @@ pub(crate) fn resident_mb(process: Pid) -> Option<u64> {
 }
 
 #[cfg(target_os = "linux")]
-fn resident_pages(process: i32) -> Option<u64> {
+fn resident_pages(process: u32) -> Option<u64> {
     let text = std::fs::read_to_string(format!("/proc/{process}/statm")).ok()?;
     text.split(' ').nth(1)?.parse().ok()
 }
 
 /// Those that a process started, by any of its threads.
 #[cfg(target_os = "linux")]
-fn children(process: i32) -> Vec<i32> {
+fn children(process: u32) -> Vec<u32> {
     let threads = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten();
     let texts = threads
         .flatten()
@@ -37,6 +34,6 @@ fn children(process: i32) -> Vec<i32> {
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn resident_mb(_: Pid) -> Option<u64> {
+pub(crate) fn resident_mb(_: u32) -> Option<u64> {
     None
 }

@@ -10,7 +10,6 @@ use crate::peer::Peer;
 use crate::tap::{ProcessTap, Tap};
 use orlop_app::PluginHealth;
 use orlop_core::{Error, Map, Result};
-use rustix::process::Pid;
 use serde_json::json;
 use std::io::{PipeReader, Read};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -29,7 +28,7 @@ const SHORT_PAUSE: Duration = Duration::from_millis(500);
 /// Stands between a process and its host: given what the process prints and its number, it gives
 /// what the host hears.
 pub(crate) type Between =
-    Arc<dyn Fn(PipeReader, Option<Pid>) -> Box<dyn Read + Send> + Send + Sync>;
+    Arc<dyn Fn(PipeReader, Option<u32>) -> Box<dyn Read + Send> + Send + Sync>;
 
 /// The process of a package.
 pub(crate) struct Process {
@@ -249,7 +248,7 @@ fn noticed(process: &Weak<Process>, number: u64) {
 }
 
 /// Ends a process that takes more memory than it may, with all it started.
-fn watch_memory(peer: Weak<Peer>, name: String, leader: Pid, limit: u64) {
+fn watch_memory(peer: Weak<Peer>, name: String, leader: u32, limit: u64) {
     tokio::runtime::Handle::current().spawn(async move {
         let mut clock = tokio::time::interval(Duration::from_millis(500));
         loop {

@@ -1,192 +1,53 @@
-//! Colours for code: comments, strings, numbers and the words of a language, line by line.
+//! Colours for code, line by line: comments, strings, numbers and the words of a language.
 //!
-//! It knows what most languages share and looks nothing up in grammars, so that it costs nothing
-//! to start and can colour a block that is still being written.
+//! It looks nothing up in grammars, so that it costs nothing to start and can colour a block that is
+//! still being written. What goes on over lines, such as a comment, is remembered from one to the
+//! next. What a language looks like is in `languages.rs`; markup and style sheets, which are not made
+//! of words and strings, have files of their own.
+
+mod code;
+mod languages;
+mod markup;
+mod style_sheet;
 
 use crate::text::{Colour, Line, Style};
-
-/// What a language looks like from afar.
-struct Language {
-    names: &'static [&'static str],
-    line_comments: &'static [&'static str],
-    block_comment: Option<(&'static str, &'static str)>,
-    quotes: &'static [char],
-    words: &'static str,
-}
-
-const C_BLOCK: Option<(&str, &str)> = Some(("/*", "*/"));
-
-const LANGUAGES: &[Language] = &[
-    Language {
-        names: &["rust", "rs"],
-        line_comments: &["//"],
-        block_comment: C_BLOCK,
-        quotes: &['"'],
-        words: "as async await break const continue crate dyn else enum extern false fn for if impl in let loop match mod move mut pub ref return self Self static struct super trait true type unsafe use where while",
-    },
-    Language {
-        names: &["python", "py"],
-        line_comments: &["#"],
-        block_comment: Some(("\"\"\"", "\"\"\"")),
-        quotes: &['"', '\''],
-        words: "and as assert async await break case class continue def del elif else except False finally for from global if import in is lambda match None nonlocal not or pass raise return True try while with yield self",
-    },
-    Language {
-        names: &["javascript", "js", "jsx", "typescript", "ts", "tsx", "mjs"],
-        line_comments: &["//"],
-        block_comment: C_BLOCK,
-        quotes: &['"', '\'', '`'],
-        words: "abstract any as async await boolean break case catch class const continue default delete do else enum export extends false finally for from function if implements import in instanceof interface let new null number of private protected public readonly return static string super switch this throw true try type typeof undefined var void while yield",
-    },
-    Language {
-        names: &["go", "golang"],
-        line_comments: &["//"],
-        block_comment: C_BLOCK,
-        quotes: &['"', '\'', '`'],
-        words: "break case chan const continue default defer else fallthrough false for func go goto if import interface map nil package range return select struct switch true type var",
-    },
-    Language {
-        names: &[
-            "c", "h", "cpp", "c++", "cc", "hpp", "java", "cs", "csharp", "kotlin", "kt", "swift",
-            "scala", "dart", "zig", "php",
-        ],
-        line_comments: &["//"],
-        block_comment: C_BLOCK,
-        quotes: &['"', '\''],
-        words: "abstract auto bool boolean break byte case catch char class const constexpr continue default defer delete do double else enum explicit export extends extern false final finally float for fun func function goto guard if implements import in include inline int interface internal let long namespace new nil null nullptr object operator override package private protected public return short signed sizeof static struct super switch template this throw throws true try typedef typename union unsigned using val var virtual void volatile while",
-    },
-    Language {
-        names: &["sh", "bash", "zsh", "shell", "console", "fish"],
-        line_comments: &["#"],
-        block_comment: None,
-        quotes: &['"', '\''],
-        words: "alias break case cd continue do done echo elif else esac eval exec exit export fi for function if in local read return set shift source test then trap unset until while",
-    },
-    Language {
-        names: &["ruby", "rb", "perl", "pl", "elixir", "ex", "r", "julia", "jl"],
-        line_comments: &["#"],
-        block_comment: None,
-        quotes: &['"', '\''],
-        words: "alias and begin break case class def defmodule do else elsif end ensure false for function if in include module my next nil not or package redo rescue require retry return self sub super then true undef unless until use when while yield",
-    },
-    Language {
-        names: &["sql"],
-        line_comments: &["--"],
-        block_comment: C_BLOCK,
-        quotes: &['\''],
-        words: "SELECT FROM WHERE AND OR NOT INSERT INTO VALUES UPDATE SET DELETE CREATE TABLE INDEX VIEW DROP ALTER JOIN LEFT RIGHT INNER OUTER ON AS GROUP BY ORDER HAVING LIMIT OFFSET UNION ALL DISTINCT NULL PRIMARY KEY FOREIGN REFERENCES DEFAULT CASE WHEN THEN ELSE END WITH IN IS LIKE BETWEEN EXISTS select from where and or not insert into values update set delete create table index view drop alter join left right inner outer on as group by order having limit offset union all distinct null primary key foreign references default case when then else end with in is like between exists",
-    },
-    Language {
-        names: &[
-            "toml",
-            "yaml",
-            "yml",
-            "ini",
-            "conf",
-            "dockerfile",
-            "make",
-            "makefile",
-            "cmake",
-            "nix",
-            "hcl",
-        ],
-        line_comments: &["#"],
-        block_comment: None,
-        quotes: &['"', '\''],
-        words: "true false null yes no on off FROM RUN COPY CMD ENTRYPOINT ENV WORKDIR EXPOSE",
-    },
-    Language {
-        names: &["json", "jsonc", "json5"],
-        line_comments: &["//"],
-        block_comment: None,
-        quotes: &['"'],
-        words: "true false null",
-    },
-    Language {
-        names: &["lua", "haskell", "hs", "elm"],
-        line_comments: &["--"],
-        block_comment: None,
-        quotes: &['"', '\''],
-        words: "and break case class data deriving do else elseif end false for function if import in instance let local module newtype nil not of or repeat return then true type until where while",
-    },
-    Language {
-        names: &["html", "xml", "svg", "vue"],
-        line_comments: &[],
-        block_comment: Some(("<!--", "-->")),
-        quotes: &['"'],
-        words: "",
-    },
-    Language {
-        names: &["css", "scss", "less"],
-        line_comments: &[],
-        block_comment: C_BLOCK,
-        quotes: &['"', '\''],
-        words: "",
-    },
-];
+use code::Code;
+use markup::Markup;
+use std::borrow::Cow;
+use style_sheet::StyleSheet;
 
 /// Colours the lines of one block.
-pub(crate) struct Highlighter {
-    language: Option<&'static Language>,
-    is_diff: bool,
-    in_comment: bool,
+pub(crate) struct Highlighter(Block);
+
+enum Block {
+    Plain,
+    Diff,
+    Code(Code),
+    Markup(Box<Markup>),
+    StyleSheet(StyleSheet),
 }
 
 impl Highlighter {
     /// For a language by any of its names; without a name, or with another one, nothing is coloured.
     pub(crate) fn new(language: &str) -> Self {
         let name = language.to_lowercase();
-        let language = LANGUAGES.iter().find(|known| known.names.contains(&name.as_str()));
-        let is_diff = matches!(name.as_str(), "diff" | "patch");
-        Self { language, is_diff, in_comment: false }
+        Self(match name.as_str() {
+            "diff" | "patch" => Block::Diff,
+            "html" | "htm" | "xml" | "svg" | "vue" | "xhtml" => Block::Markup(Box::default()),
+            "css" | "scss" | "less" => Block::StyleSheet(StyleSheet::default()),
+            name => languages::named(name).map_or(Block::Plain, |it| Block::Code(Code::new(it))),
+        })
     }
 
     /// The next line of the block.
     pub(crate) fn line(&mut self, text: &str) -> Line {
-        if self.is_diff {
-            return diff_line(text);
+        match &mut self.0 {
+            Block::Plain => Line::from(text),
+            Block::Diff => diff_line(text),
+            Block::Code(code) => code.line(text),
+            Block::Markup(markup) => markup.line(text),
+            Block::StyleSheet(sheet) => sheet.line(text),
         }
-        match self.language {
-            Some(language) => self.coloured(language, text),
-            None => Line::from(text),
-        }
-    }
-
-    fn coloured(&mut self, language: &Language, text: &str) -> Line {
-        let mut line = Line::default();
-        let mut rest = text;
-        while let Some(first) = rest.chars().next() {
-            let (length, style) = if self.in_comment {
-                let end = language.block_comment.map_or("", |(_, end)| end);
-                match rest.find(end) {
-                    Some(place) => {
-                        self.in_comment = false;
-                        (place + end.len(), comment())
-                    }
-                    None => (rest.len(), comment()),
-                }
-            } else if language.line_comments.iter().any(|mark| rest.starts_with(mark)) {
-                (rest.len(), comment())
-            } else if let Some((start, _)) =
-                language.block_comment.filter(|(start, _)| rest.starts_with(start))
-            {
-                self.in_comment = true;
-                (start.len(), comment())
-            } else if language.quotes.contains(&first) {
-                (quoted(rest, first), Style::of(Colour::Green))
-            } else if first.is_ascii_digit() {
-                let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
-                (prefix(rest, is_part), Style::of(Colour::Yellow))
-            } else if first.is_alphabetic() || first == '_' {
-                let length = prefix(rest, |c| c.is_alphanumeric() || c == '_');
-                (length, word(language, &rest[..length], &rest[length..]))
-            } else {
-                (first.len_utf8(), Style::default())
-            };
-            line.push(&rest[..length], style);
-            rest = &rest[length..];
-        }
-        line
     }
 }
 
@@ -205,32 +66,60 @@ fn comment() -> Style {
     Style { italic: true, ..Style::of(Colour::Grey) }
 }
 
-fn word(language: &Language, word: &str, after: &str) -> Style {
-    if language.words.split(' ').any(|known| known == word) {
-        Style::of(Colour::Magenta)
-    } else if after.starts_with('(') {
-        Style::of(Colour::Blue)
-    } else {
-        Style::default()
+fn string() -> Style {
+    Style::of(Colour::Green)
+}
+
+fn number() -> Style {
+    Style::of(Colour::Yellow)
+}
+
+/// A comment or a string that has begun and not ended yet.
+#[derive(Clone)]
+struct Open {
+    end: Cow<'static, str>,
+    /// Whether a backslash takes the meaning from what follows it.
+    escapes: bool,
+    over_lines: bool,
+    style: Style,
+}
+
+impl Open {
+    /// A string that ends with this mark, on whatever line.
+    fn string(end: impl Into<Cow<'static, str>>) -> Self {
+        Self { end: end.into(), escapes: false, over_lines: true, style: string() }
+    }
+
+    fn comment(end: &'static str) -> Self {
+        Self { end: end.into(), escapes: false, over_lines: true, style: comment() }
+    }
+
+    /// How much of a text belongs to it, and whether it ends there.
+    fn reach(&self, text: &str) -> (usize, bool) {
+        let mut rest = text;
+        while let Some(first) = rest.chars().next() {
+            if let Some(after) = rest.strip_prefix(&*self.end) {
+                return (text.len() - after.len(), true);
+            }
+            rest = &rest[first.len_utf8()..];
+            if first == '\\' && self.escapes {
+                rest = rest.strip_prefix(|_: char| true).unwrap_or(rest);
+            }
+        }
+        (text.len(), false)
+    }
+
+    /// Colours what belongs to it; gives it back if it goes on, and what comes after it.
+    fn take<'a>(self, text: &'a str, line: &mut Line) -> (Option<Self>, &'a str) {
+        let (length, is_over) = self.reach(text);
+        line.push(&text[..length], self.style.clone());
+        ((!is_over).then_some(self), &text[length..])
     }
 }
 
+/// The length of the first characters of which this holds.
 fn prefix(text: &str, holds: impl Fn(char) -> bool) -> usize {
     text.find(|c| !holds(c)).unwrap_or(text.len())
-}
-
-/// The length of a string with its quotes; one that does not end goes to the end of the line.
-fn quoted(text: &str, quote: char) -> usize {
-    let mut escaped = false;
-    for (place, c) in text.char_indices().skip(1) {
-        match c {
-            _ if escaped => escaped = false,
-            '\\' => escaped = true,
-            c if c == quote => return place + c.len_utf8(),
-            _ => {}
-        }
-    }
-    text.len()
 }
 
 #[cfg(test)]
@@ -277,12 +166,199 @@ mod tests {
     #[test]
     fn what_nobody_knows_stays_as_it_is() {
         check("brainfuck", "+[-->]", expect!["+[-->]\n"]);
-        check("rust", "let s = \"never ends", expect!["<Magenta let> s = <Green \"never ends>\n"]);
+        check("go", "s := \"never ends\nx", expect!["s := <Green \"never ends>\nx\n"]);
         check(
             "json",
             "{\"ключ\": [true, 1.5e3]}",
             expect!["{<Green \"ключ\">: [<Magenta true>, <Yellow 1.5e3>]}\n"],
         );
         check("diff", "-a\n+b\n c", expect!["<Red -a>\n<Green +b>\n c\n"]);
+    }
+
+    #[test]
+    fn rust_has_raw_strings_characters_and_lifetimes() {
+        check(
+            "rs",
+            "let s = r#\"a \"b\"\nfn c\"#; d\nmatch c { '\"' | '\\'' => 'x', b'\\n' => br\"\\\", }\nfn f<'a>(x: &'a str) -> &'static str\nlet t = \"one\n  two\"; e",
+            expect![[r##"
+                <Magenta let> s = <Green r#"a "b">
+                <Green fn c"#>; d
+                <Magenta match> c { <Green '"'> | <Green '\''> => <Green 'x'>, <Green b'\n'> => <Green br"\">, }
+                <Magenta fn> f<'a>(x: &'a str) -> &'<Magenta static> str
+                <Magenta let> t = <Green "one>
+                <Green   two">; e
+            "##]],
+        );
+    }
+
+    #[test]
+    fn python_has_strings_of_many_lines_and_with_letters_before_them() {
+        check(
+            "py",
+            "x = '''it's\n# no comment\n''' + y\n\"\"\"Told \"so\".\"\"\"\nz = f\"{a}\" if rb'\\'' else 1#why",
+            expect![[r##"
+                x = <Green '''it's>
+                <Green # no comment>
+                <Green '''> + y
+                <Green """Told "so".""">
+                z = <Green f"{a}"> <Magenta if> <Green rb'\''> <Magenta else> <Yellow 1><Grey #why>
+            "##]],
+        );
+    }
+
+    #[test]
+    fn javascript_has_templates_of_many_lines() {
+        check(
+            "ts",
+            "const s = `a\n  // ${b} \\` 'c\n`; // d\n<p>Don't</p> + 'e'",
+            expect![[r##"
+                <Magenta const> s = <Green `a>
+                <Green   // ${b} \` 'c>
+                <Green `>; <Grey // d>
+                <p>Don't</p> + <Green 'e'>
+            "##]],
+        );
+    }
+
+    #[test]
+    fn go_has_raw_strings_of_many_lines_and_runes() {
+        check(
+            "go",
+            "s := `a\\\nfunc` + \"b\"; r := '\"'",
+            expect![[r##"
+                s := <Green `a\>
+                <Green func`> + <Green "b">; r := <Green '"'>
+            "##]],
+        );
+    }
+
+    #[test]
+    fn c_and_its_kin_have_marks_in_numbers_and_text_blocks() {
+        check(
+            "cpp",
+            "int n = 1'000'000; char c = '\"'; // '",
+            expect![[r##"
+                <Magenta int> n = <Yellow 1>'<Yellow 000>'<Yellow 000>; <Magenta char> c = <Green '"'>; <Grey // '>
+            "##]],
+        );
+        check(
+            "java",
+            "var s = \"\"\"\n  \"a\" // b\n  \"\"\"; return s;",
+            expect![[r##"
+                <Magenta var> s = <Green """>
+                <Green   "a" // b>
+                <Green   """>; <Magenta return> s;
+            "##]],
+        );
+    }
+
+    #[test]
+    fn a_shell_has_hashes_and_apostrophes_in_words() {
+        check(
+            "bash",
+            "curl http://x/#top ${#a} # why\npython -c 'print(1)\nprint(\"\\\\\")' && echo don't $x",
+            expect![[r##"
+                curl http://x/#top ${#a} <Grey # why>
+                python -c <Green 'print(1)>
+                <Green print("\\")'> && <Magenta echo> don't $x
+            "##]],
+        );
+        // What a command printed is no code.
+        check("console", "$ ls 'a b\nit goes on", expect!["$ ls <Green 'a b>\nit goes on\n"]);
+    }
+
+    #[test]
+    fn yaml_and_toml_have_apostrophes_of_their_own() {
+        check(
+            "yaml",
+            "name: it's a#b # why\npath: 'C:\\' # d\non: \"a \\\" b\"",
+            expect![[r##"
+                name: it's a#b <Grey # why>
+                path: <Green 'C:\'> <Grey # d>
+                <Magenta on>: <Green "a \" b">
+            "##]],
+        );
+        check(
+            "toml",
+            "a = '''x\n# y''' # z\nb = 'C:\\'",
+            expect![[r##"
+                a = <Green '''x>
+                <Green # y'''> <Grey # z>
+                b = <Green 'C:\'>
+            "##]],
+        );
+    }
+
+    #[test]
+    fn sql_has_words_in_any_case_and_doubled_quotes() {
+        check(
+            "sql",
+            "Select 'it''s \\' FROM t -- why\nwhere a = 1",
+            expect![[r##"
+                <Magenta Select> <Green 'it''s \'> <Magenta FROM> t <Grey -- why>
+                <Magenta where> a = <Yellow 1>
+            "##]],
+        );
+    }
+
+    #[test]
+    fn lua_haskell_and_ruby_keep_their_comments_and_strings() {
+        check(
+            "lua",
+            "--[[ a\nb ]] local s = [[x\ny]] -- c",
+            expect![[r##"
+                <Grey --[[ a>
+                <Grey b ]]> <Magenta local> s = <Green [[x>
+                <Green y]]> <Grey -- c>
+            "##]],
+        );
+        check(
+            "haskell",
+            "{- a\n-} let x' = 'c' -- d",
+            expect![[r##"
+                <Grey {- a>
+                <Grey -}> <Magenta let> x' = <Green 'c'> <Grey -- d>
+            "##]],
+        );
+        check(
+            "ruby",
+            "puts \"#{a}\" if b # c",
+            expect![[r##"
+                puts <Green "#{a}"> <Magenta if> b <Grey # c>
+            "##]],
+        );
+    }
+
+    #[test]
+    fn markup_has_tags_attributes_and_code_inside() {
+        check(
+            "html",
+            "<!-- a\nb --><a href=\"x\n>y\" disabled>Don't &amp; 1 < 2</a>\n<script type='module'>let a = \"</p>\" < 1;\n// b</script><br/>\n<style>a { color: red; }</style>",
+            expect![[r##"
+                <Grey <!-- a>
+                <Grey b -->><Magenta <a> <Blue href>=<Green "x>
+                <Green >y"> <Blue disabled><Magenta >>Don't <Yellow &amp;> 1 < 2<Magenta </a>>
+                <Magenta <script> <Blue type>=<Green 'module'><Magenta >><Magenta let> a = <Green "</p>"> < <Yellow 1>;
+                <Grey // b><Magenta </script><br/>>
+                <Magenta <style>><Cyan a> { <Blue color>: red; }<Magenta </style>>
+            "##]],
+        );
+    }
+
+    #[test]
+    fn style_sheets_have_selectors_properties_and_values() {
+        check(
+            "scss",
+            "@media (min-width: 40em) { // why\n  .a > li:hover, #b {\n    color: #fff; margin: -1.5px 0 !important;\n    background: url(http://x/y) /* z\n*/; &:focus { --x: \"}\"; }\n  }\n}",
+            expect![[r##"
+                <Magenta @media> (min-width: <Yellow 40em>) { <Grey // why>
+                  <Cyan .a> > <Cyan li>:<Cyan hover>, <Cyan #b> {
+                    <Blue color>: <Yellow #fff>; <Blue margin>: -<Yellow 1.5px> <Yellow 0> <Magenta !important>;
+                    <Blue background>: url(http://x/y) <Grey /* z>
+                <Grey */>; &:<Cyan focus> { <Blue --x>: <Green "}">; }
+                  }
+                }
+            "##]],
+        );
     }
 }

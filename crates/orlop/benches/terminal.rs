@@ -1,8 +1,9 @@
 //! What the chat costs on a real terminal: the start, a key, stopping and leaving, a fast stream, a
 //! long session.
 //!
-//! Prints its own table. The program runs on a pty of its own, and what it writes is read as fast
-//! as it comes; processor time and memory are those of its process.
+//! Prints its own table, and fails if something takes longer than it may. The program runs on a pty
+//! of its own, and what it writes is read as fast as it comes; processor time and memory are those of
+//! its process, where the system tells them.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -35,14 +36,50 @@ mod on_a_terminal {
     const BURST: usize = 20;
     const MESSAGES: usize = 10_000;
 
+    /// The most that stopping and leaving may take, nine times of ten.
+    const AT_ONCE: Duration = Duration::from_millis(100);
+    /// The most frames in a second, and what begins one.
+    const FRAMES: f64 = 60.0;
+    const FRAME: &str = "\x1b[?2026h";
+
     pub(super) async fn measure() {
         let place = Place::new("bench-terminal").await;
+        let mut misses = Misses::default();
         start(&place);
         keys(&place);
-        stops(&place);
-        leaves(&place);
-        stream(&place).await;
+        stops(&place, &mut misses);
+        leaves(&place, &mut misses);
+        stream(&place, &mut misses).await;
         long_session(&place).await;
+        misses.judge();
+    }
+
+    /// What took longer than it may. All figures are printed before anything fails.
+    #[derive(Default)]
+    struct Misses(Vec<String>);
+
+    impl Misses {
+        fn at_once(&mut self, what: &str, sorted: &[Duration]) {
+            let took = at(sorted, 90);
+            if took > AT_ONCE {
+                self.0.push(format!("{what} took {took:?}, and may take {AT_ONCE:?}"));
+            }
+        }
+
+        fn frames(&mut self, a_second: f64) {
+            if a_second > FRAMES {
+                self.0.push(format!("{a_second:.1} frames a second, and {FRAMES} at most"));
+            }
+        }
+
+        fn judge(self) {
+            let misses = self.0.join("; ");
+            match (misses.is_empty(), cfg!(debug_assertions)) {
+                (true, _) => println!("budgets: kept"),
+                (false, true) => println!("budgets: not judged without optimisation: {misses}"),
+                (false, false) => panic!("budgets: {misses}"),
+            }
+        }
     }
 
     fn start(place: &Place) {
@@ -88,7 +125,7 @@ mod on_a_terminal {
         terminal
     }
 
-    fn stops(place: &Place) {
+    fn stops(place: &Place, misses: &mut Misses) {
         let mut times: Vec<Duration> = (0..STOPS)
             .map(|_| {
                 let mut terminal = endless(place);
@@ -102,9 +139,10 @@ mod on_a_terminal {
             })
             .collect();
         println!("Esc until the answer is stopped, {STOPS} times: {}", spread(&mut times));
+        misses.at_once("Esc", &times);
     }
 
-    fn leaves(place: &Place) {
+    fn leaves(place: &Place, misses: &mut Misses) {
         let mut answering: Vec<Duration> = (0..STOPS)
             .map(|_| {
                 let mut terminal = endless(place);
@@ -131,9 +169,11 @@ mod on_a_terminal {
             })
             .collect();
         println!("the same with nothing under way: {}", spread(&mut idle));
+        misses.at_once("leaving an answer", &answering);
+        misses.at_once("leaving", &idle);
     }
 
-    async fn stream(place: &Place) {
+    async fn stream(place: &Place, misses: &mut Misses) {
         // About 2,000 chunks a second, in markdown: a timer is too coarse for one at a time.
         let chunk = |number: usize| match number % 40 {
             0 => "\n\n- ".to_owned(),
@@ -150,16 +190,26 @@ mod on_a_terminal {
         terminal.shows("word1 ");
         let (before, bytes, since) = (cpu(&terminal), terminal.bytes().len(), Instant::now());
         terminal.shows("the end of it");
-        let (took, used) = (since.elapsed(), cpu(&terminal) - before);
+        let (took, after) = (since.elapsed(), cpu(&terminal));
+        let written = terminal.bytes().split_off(bytes);
+        let frames = String::from_utf8_lossy(&written).matches(FRAME).count();
+        let frames = frames as f64 / took.as_secs_f64();
         println!(
-            "a stream of {:.0} chunks a second for {:.1} s: {:.1} % of a core, {:.1} kB/s written, {:.1} us of CPU a chunk",
+            "a stream of {:.0} chunks a second for {:.1} s: {frames:.1} frames a second, {:.1} kB/s written",
             CHUNKS as f64 / took.as_secs_f64(),
             took.as_secs_f64(),
-            used.as_secs_f64() / took.as_secs_f64() * 100.0,
-            (terminal.bytes().len() - bytes) as f64 / 1000.0 / took.as_secs_f64(),
-            used.as_micros() as f64 / CHUNKS as f64,
+            written.len() as f64 / 1000.0 / took.as_secs_f64(),
         );
-        println!("memory after it: {} MB", memory(&terminal));
+        if let (Some(before), Some(after)) = (before, after) {
+            let used = after - before;
+            println!(
+                "it took {:.1} % of a core, {:.1} us of CPU a chunk",
+                used.as_secs_f64() / took.as_secs_f64() * 100.0,
+                used.as_micros() as f64 / CHUNKS as f64,
+            );
+        }
+        println!("memory after it: {}", memory(&terminal));
+        misses.frames(frames);
     }
 
     async fn long_session(place: &Place) {
@@ -178,7 +228,7 @@ mod on_a_terminal {
         terminal.shows("^K commands");
         let took = since.elapsed();
         println!(
-            "a session of {MESSAGES} messages: open after {} ms, {} MB",
+            "a session of {MESSAGES} messages: open after {} ms, {}",
             took.as_millis(),
             memory(&terminal)
         );
@@ -186,24 +236,38 @@ mod on_a_terminal {
 
     fn spread(times: &mut [Duration]) -> String {
         times.sort_unstable();
-        let at = |part: usize| times[(times.len() - 1) * part / 100].as_secs_f64() * 1000.0;
-        format!("{:.1} ms median, {:.1} ms at 90 %, {:.1} ms worst", at(50), at(90), at(100))
+        let [median, most, worst] = [50, 90, 100].map(|part| at(times, part).as_secs_f64() * 1e3);
+        format!("{median:.1} ms median, {most:.1} ms at 90 %, {worst:.1} ms worst")
     }
 
-    /// Processor time of the program so far.
-    fn cpu(terminal: &Terminal) -> Duration {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", terminal.process())).unwrap();
-        let fields = stat.rsplit_once(')').unwrap().1;
-        let ticks: u64 =
-            fields.split_whitespace().skip(11).take(2).map(|it| it.parse::<u64>().unwrap()).sum();
-        Duration::from_millis(ticks * 10)
+    /// The time that so many of a hundred keep.
+    fn at(sorted: &[Duration], part: usize) -> Duration {
+        sorted[(sorted.len() - 1) * part / 100]
     }
 
-    /// Resident memory in megabytes.
-    fn memory(terminal: &Terminal) -> u64 {
-        let status =
-            std::fs::read_to_string(format!("/proc/{}/status", terminal.process())).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-        line.split_whitespace().next().unwrap().parse::<u64>().unwrap() / 1024
+    /// Processor time of the program so far, on Linux.
+    fn cpu(terminal: &Terminal) -> Option<Duration> {
+        let stat = read_of(terminal, "stat")?;
+        let fields = stat.rsplit_once(')')?.1;
+        let ticks = fields.split_whitespace().skip(11).take(2);
+        let ticks: u64 = ticks.filter_map(|it| it.parse::<u64>().ok()).sum();
+        Some(Duration::from_millis(ticks * 10))
+    }
+
+    /// Resident memory, on Linux.
+    fn memory(terminal: &Terminal) -> String {
+        let kilobytes = read_of(terminal, "status").and_then(|status| {
+            let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+            line.split_whitespace().next()?.parse::<u64>().ok()
+        });
+        kilobytes.map_or_else(|| "not known".to_owned(), |it| format!("{} MB", it / 1024))
+    }
+
+    /// What Linux tells of the program.
+    fn read_of(terminal: &Terminal, what: &str) -> Option<String> {
+        match cfg!(target_os = "linux") {
+            true => std::fs::read_to_string(format!("/proc/{}/{what}", terminal.process())).ok(),
+            false => None,
+        }
     }
 }

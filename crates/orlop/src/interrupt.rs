@@ -1,21 +1,38 @@
 //! Ctrl-C: the first cancels, the second leaves.
 
 use crate::exit::INTERRUPTED;
+#[cfg(unix)]
 use tokio::signal::unix::{Signal, SignalKind, signal};
+#[cfg(windows)]
+use tokio::signal::windows::{CtrlBreak, CtrlC, ctrl_break, ctrl_c};
 
 /// Listens for Ctrl-C and for being told to end.
+#[cfg(unix)]
 pub(crate) struct Interrupts {
     interrupt: Option<Signal>,
     terminate: Option<Signal>,
 }
 
+/// Listens for Ctrl-C and for being told to end, which is Ctrl-Break.
+#[cfg(windows)]
+pub(crate) struct Interrupts {
+    interrupt: Option<CtrlC>,
+    terminate: Option<CtrlBreak>,
+}
+
 impl Interrupts {
+    #[cfg(unix)]
     pub(crate) fn new() -> Self {
         let listen = |kind| signal(kind).ok();
         Self {
             interrupt: listen(SignalKind::interrupt()),
             terminate: listen(SignalKind::terminate()),
         }
+    }
+
+    #[cfg(windows)]
+    pub(crate) fn new() -> Self {
+        Self { interrupt: ctrl_c().ok(), terminate: ctrl_break().ok() }
     }
 
     /// Leaves without waiting for anything, not even for a store that another process keeps busy.
@@ -26,17 +43,23 @@ impl Interrupts {
         std::process::exit(INTERRUPTED.into())
     }
 
-    /// Waits for the next one.
+    /// Waits for the next one. What cannot be listened for never comes.
     pub(crate) async fn next(&mut self) {
-        let wait = async |signal: &mut Option<Signal>| match signal {
-            Some(signal) => {
-                signal.recv().await;
+        let interrupted = async {
+            match &mut self.interrupt {
+                Some(signal) => signal.recv().await,
+                None => std::future::pending().await,
             }
-            None => std::future::pending().await,
+        };
+        let terminated = async {
+            match &mut self.terminate {
+                Some(signal) => signal.recv().await,
+                None => std::future::pending().await,
+            }
         };
         tokio::select! {
-            () = wait(&mut self.interrupt) => {}
-            () = wait(&mut self.terminate) => {}
+            _ = interrupted => {}
+            _ = terminated => {}
         }
     }
 }

@@ -16,6 +16,8 @@ mod plain;
 mod screen;
 #[path = "chat/sessions.rs"]
 mod sessions;
+#[path = "chat/walk.rs"]
+mod walk;
 
 use common::Place;
 use common::pty::open;
@@ -324,35 +326,4 @@ async fn in_the_background_the_terminal_belongs_to_others() {
     terminal.shows("You said: half a line");
     terminal.press(CONTROL_D);
     assert_eq!(terminal.ends(), 0);
-}
-
-/// The walk of the README, as the real screen shows it.
-#[tokio::test(flavor = "multi_thread")]
-async fn the_walk_of_the_readme_is_what_the_screen_shows() {
-    let place = Place::new("chat-walk").await;
-    let reply = "Two are free:\n\n| berth | depth |\n| --- | ---: |\n| 2 | 3.5 m |\n| 5 | 2.1 m |\n\n```sh\norlop run \"Book berth 2\"\n```\n";
-    place.model.reply(Reply::text([reply]).usage(1180, 64));
-    let mut terminal = open(&place, &[], &[]);
-    terminal.shows("^K commands");
-    terminal.press("Which berths are free?\r");
-    terminal.shows("tokens");
-    let asked = terminal.hides("Esc stops");
-    terminal.press("/ses");
-    let offered = terminal.until("offered it", |screen| {
-        screen.contains("/list_permissions") && screen.ends_with("^K commands")
-    });
-    let live = offered.lines().skip_while(|line| !line.starts_with("› /ses")).collect::<Vec<_>>();
-    let walk = format!("{}\n{}", asked.trim_start().rsplit_once("\n›").unwrap().0, live.join("\n"));
-    let readme = include_str!("../../../README.md");
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
-    let (before, rest) = readme.split_once("<!-- walk -->\n````text\n").unwrap();
-    let (shown, after) = rest.split_once("````\n<!-- end of walk -->").unwrap();
-    let walk = walk + "\n";
-    if std::env::var_os("UPDATE_EXPECT").is_some() && shown != walk {
-        let new =
-            format!("{before}<!-- walk -->\n````text\n{walk}````\n<!-- end of walk -->{after}");
-        std::fs::write(path, new).unwrap();
-        return;
-    }
-    assert_eq!(shown, walk, "UPDATE_EXPECT=1 writes it anew");
 }

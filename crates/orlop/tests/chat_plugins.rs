@@ -103,6 +103,7 @@ fn own_program() {
         .feature(Arc::new(harbour::marks()))
         .application(Arc::new(application))
         .application(Arc::new(harbour::gate()))
+        .application(Arc::new(harbour::tides()))
         .host(Arc::new(harbour::never_ends()));
     let arguments = ["orlop"].into_iter().chain(arguments.lines()).map(Into::into);
     let code = format!("{:?}", orlop::run(arguments, plugins));
@@ -233,6 +234,28 @@ async fn buttons_of_plugins_are_in_the_palette() {
     terminal.press("You said");
     terminal.press("\r");
     terminal.shows("✓ message 1 has 15 letters");
+    terminal.press(CONTROL_D);
+    assert_eq!(terminal.ends(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn forms_and_displays_are_as_the_page_shows_them() {
+    let place = place("chat-screens").await;
+    let mut terminal = open(&place, &["Is a berth free?"]);
+    terminal.shows("You said: Is a berth free?");
+    terminal.hides("Esc stops");
+    terminal.press(CONTROL_K);
+    terminal.press("tell the tide");
+    terminal.shows("▸ Tell the tide");
+    terminal.press("\r");
+    terminal.shows("Which day?");
+    terminal.press("someday\r");
+    let screen = terminal.shows("must be a whole number");
+    common::capture::check("docs/terminal.md", "form", &screen);
+    terminal.press("\x1512\r");
+    terminal.hides("Which day?");
+    let screen = terminal.shows("1. Book a berth");
+    common::capture::check("docs/terminal.md", "display", &screen);
     terminal.press(CONTROL_D);
     assert_eq!(terminal.ends(), 0);
 }

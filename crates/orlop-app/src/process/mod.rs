@@ -1,16 +1,22 @@
 //! Processes for tools: one and everything it starts, ended together.
 
+mod printed;
+#[cfg(unix)]
 mod relatives;
+#[cfg(not(unix))]
+#[path = "tree.rs"]
+mod relatives;
+
+pub use printed::Printed;
+pub use relatives::kill_process;
 
 use crate::config::Vars;
 use orlop_core::{Error, Result};
 use relatives::Relatives;
-use rustix::process::{Pid, Signal};
 use std::collections::BTreeMap;
 use std::io::{PipeReader, PipeWriter};
 use std::process::{ExitStatus, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use tokio::net::unix::pipe::Receiver;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
 /// A process in a group of its own. Dropping it before it has ended kills the whole group, so a
@@ -63,12 +69,12 @@ impl ProcessGroup {
     /// Starts a command with nothing on its input, in the given environment. What it prints, errors
     /// included, is read from one pipe in the order in which it was written. The pipe ends when
     /// nobody holds it any more, which may be later than the process.
-    pub fn spawn_printing(mut command: Command, env: &Vars) -> Result<(Self, Receiver)> {
+    pub fn spawn_printing(mut command: Command, env: &Vars) -> Result<(Self, Printed)> {
         let (reader, writer) = std::io::pipe().map_err(no_pipe)?;
         command.stdin(Stdio::null());
         command.stdout(writer.try_clone().map_err(no_pipe)?).stderr(writer);
-        let reader = Receiver::from_owned_fd(reader.into()).map_err(no_pipe)?;
-        Ok((Self::start(command, env)?, reader))
+        let printed = Printed::new(reader).map_err(no_pipe)?;
+        Ok((Self::start(command, env)?, printed))
     }
 
     /// Starts a command to talk to: its input, its output and its errors are pipes of their own, for
@@ -87,19 +93,14 @@ impl ProcessGroup {
     fn start(mut command: Command, env: &Vars) -> Result<Self> {
         let program = command.as_std().get_program().to_string_lossy().into_owned();
         let id = uuid::Uuid::new_v4().simple().to_string();
-        command
-            .env_clear()
-            .envs(env)
-            .env(relatives::mark(&id), "1")
-            .process_group(0)
-            .kill_on_drop(true);
+        command.env_clear().envs(env).env(relatives::mark(&id), "1").kill_on_drop(true);
+        relatives::apart(&mut command);
         let child = command.spawn().map_err(|error| {
             Error::unavailable(format!(
                 "{program} cannot be started: {error}; check that it is installed"
             ))
         })?;
-        let leader = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
-        let relatives = leader.map(|leader| Relatives::new(leader, &id));
+        let relatives = child.id().and_then(|leader| Relatives::new(leader, &id));
         if let Some(relatives) = &relatives {
             running().insert(id.clone(), relatives.clone());
         }
@@ -116,26 +117,39 @@ impl ProcessGroup {
     pub async fn output(mut self) -> Result<Output> {
         let child = self.child.take();
         let child = child.ok_or_else(|| Error::internal("the process was waited for before"))?;
-        child.wait_with_output().await.map_err(lost)
+        let output = child.wait_with_output().await;
+        self.leader_ended();
+        output.map_err(lost)
     }
 
     /// Waits for the end of the process itself; others may still run. It may be waited for again.
     pub async fn wait(&mut self) -> Result<ExitStatus> {
-        match &mut self.child {
-            Some(child) => child.wait().await.map_err(lost),
-            None => Err(Error::internal("the process was waited for before")),
+        let Some(child) = &mut self.child else {
+            return Err(Error::internal("the process was waited for before"));
+        };
+        let status = child.wait().await;
+        self.leader_ended();
+        status.map_err(lost)
+    }
+
+    /// Where others are reached through the process alone, its number says nothing once it has ended:
+    /// another may have it.
+    fn leader_ended(&mut self) {
+        if !Relatives::OUTLIVE_THE_LEADER {
+            running().remove(&self.id);
+            self.relatives = None;
         }
     }
 
-    /// The process itself, while it was not waited for.
-    pub fn leader(&self) -> Option<Pid> {
-        self.child.as_ref()?.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?))
+    /// The number of the process itself, while it was not waited for.
+    pub fn leader(&self) -> Option<u32> {
+        self.child.as_ref()?.id()
     }
 
     /// Asks the process and everything it has started to end.
     pub fn terminate(&self) {
         if let Some(relatives) = &self.relatives {
-            relatives.signal(Signal::TERM);
+            relatives.terminate();
         }
     }
 

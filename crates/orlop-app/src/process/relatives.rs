@@ -5,9 +5,10 @@
 //! by their parents. One that wipes its environment, leaves its session and outlives its parents
 //! is not found.
 
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process_group};
 use std::collections::BTreeSet;
 use std::time::Duration;
+use tokio::process::Command;
 
 /// How often it is looked for processes that are still there.
 const ROUNDS: usize = 50;
@@ -16,6 +17,23 @@ const ROUNDS: usize = 50;
 /// one inside of another keeps the mark of both.
 pub(super) fn mark(id: &str) -> String {
     format!("ORLOP_PROCESS_{id}")
+}
+
+/// Puts a command that is about to start into a group of its own.
+pub(super) fn apart(command: &mut Command) {
+    command.process_group(0);
+}
+
+/// Ends one process, and not what it has started.
+pub fn kill_process(id: u32) {
+    if let Some(pid) = pid_of(id) {
+        // It may be gone already.
+        let _ = rustix::process::kill_process(pid, Signal::KILL);
+    }
+}
+
+fn pid_of(id: u32) -> Option<Pid> {
+    Pid::from_raw(i32::try_from(id).ok()?)
 }
 
 /// A process and everything it has started.
@@ -28,17 +46,21 @@ pub(super) struct Relatives {
 }
 
 impl Relatives {
-    pub(super) fn new(leader: Pid, id: &str) -> Self {
+    /// They are found also when the process itself has ended.
+    pub(super) const OUTLIVE_THE_LEADER: bool = true;
+
+    pub(super) fn new(leader: u32, id: &str) -> Option<Self> {
+        let leader = pid_of(leader)?;
         let since = seen::process(leader.as_raw_pid()).map_or(0, |process| process.started);
-        Self { leader, mark: format!("{}=", mark(id)), since }
+        Some(Self { leader, mark: format!("{}=", mark(id)), since })
     }
 
-    /// Sends a signal to all of them, once.
-    pub(super) fn signal(&self, signal: Signal) {
+    /// Asks all of them to end, once.
+    pub(super) fn terminate(&self) {
         // Any of them may be gone already.
-        let _ = kill_process_group(self.leader, signal);
+        let _ = kill_process_group(self.leader, Signal::TERM);
         for pid in self.find() {
-            let _ = kill_process(pid, signal);
+            let _ = rustix::process::kill_process(pid, Signal::TERM);
         }
     }
 
@@ -53,7 +75,7 @@ impl Relatives {
             }
             for pid in found {
                 ended.insert(pid.as_raw_pid());
-                let _ = kill_process(pid, Signal::KILL);
+                let _ = rustix::process::kill_process(pid, Signal::KILL);
             }
             // The kernel takes a moment for each; there is no event to wait for.
             std::thread::sleep(Duration::from_millis(if round == 0 { 0 } else { 2 }));

@@ -9,11 +9,8 @@ use orlop_core::{Context, Error, Result, Value};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::HashSet;
-use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// The largest content that is kept of one file, and of all files of a session.
@@ -70,7 +67,7 @@ impl From<&Path> for PathText {
     fn from(path: &Path) -> Self {
         match path.to_str() {
             Some(text) => Self::Text(text.to_owned()),
-            None => Self::Bytes(path.as_os_str().as_bytes().to_vec()),
+            None => Self::Bytes(path.as_os_str().as_encoded_bytes().to_vec()),
         }
     }
 }
@@ -79,9 +76,21 @@ impl PathText {
     pub(super) fn path(&self) -> PathBuf {
         match self {
             Self::Text(text) => PathBuf::from(text),
-            Self::Bytes(bytes) => PathBuf::from(OsString::from_vec(bytes.clone())),
+            Self::Bytes(bytes) => path_of(bytes),
         }
     }
+}
+
+#[cfg(unix)]
+fn path_of(bytes: &[u8]) -> PathBuf {
+    use std::os::unix::ffi::OsStringExt;
+    std::ffi::OsString::from_vec(bytes.to_vec()).into()
+}
+
+/// Half a surrogate pair is lost here; such a file is then not found, and said to be missing.
+#[cfg(not(unix))]
+fn path_of(bytes: &[u8]) -> PathBuf {
+    String::from_utf8_lossy(bytes).into_owned().into()
 }
 
 /// The journal of one session, and the request whose changes are written to it.
@@ -154,14 +163,15 @@ impl Journal {
 
     fn make_folder(&self) -> Result<()> {
         let mut builder = std::fs::DirBuilder::new();
-        let made = builder.recursive(true).mode(0o700).create(&self.folder);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        let made = builder.recursive(true).create(&self.folder);
         made.map_err(|error| told("make", &self.folder, error))
     }
 
     fn append(&self, lines: &str) -> Result<()> {
         let path = self.lines_path();
-        let mut options = OpenOptions::new();
-        let file = options.create(true).append(true).mode(0o600).open(&path);
+        let file = for_owner_only().create(true).append(true).open(&path);
         let written = file.and_then(|mut file| {
             file.write_all(lines.as_bytes())?;
             file.sync_data()
@@ -175,8 +185,7 @@ impl Journal {
             return Ok(());
         }
         let part = path.with_extension("part");
-        let mut options = OpenOptions::new();
-        let file = options.create(true).write(true).truncate(true).mode(0o600).open(&part);
+        let file = for_owner_only().create(true).write(true).truncate(true).open(&part);
         let written = file.and_then(|mut file| {
             file.write_all(content)?;
             file.sync_all()?;
@@ -268,6 +277,15 @@ impl Journal {
             _ => Ok(()),
         }
     }
+}
+
+/// How files are opened that nobody else should read.
+fn for_owner_only() -> OpenOptions {
+    #[allow(unused_mut)] // Elsewhere nothing is set.
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
 }
 
 fn line_of(entry: &Entry) -> Result<String> {

@@ -12,7 +12,7 @@ use ignore::WalkBuilder;
 use orlop_core::types::{ToolPart, ToolReport};
 use orlop_core::{Context, Result, Value};
 use std::collections::{BTreeMap, HashMap};
-use std::os::unix::fs::MetadataExt;
+use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
@@ -235,12 +235,29 @@ impl Snapshot {
     }
 }
 
+/// How a file looks, and its permissions.
+#[cfg(unix)]
+fn looked(meta: &Metadata) -> (Look, u32) {
+    use std::os::unix::fs::MetadataExt;
+    let times = ((meta.mtime(), meta.mtime_nsec()), (meta.ctime(), meta.ctime_nsec()));
+    ((meta.ino(), meta.len(), times.0, times.1), meta.mode() & 0o7777)
+}
+
+/// Without a number of the file and the time of its last change of any kind, a write that keeps size
+/// and date is not noticed.
+#[cfg(not(unix))]
+fn looked(meta: &Metadata) -> (Look, u32) {
+    let told = |time: std::io::Result<SystemTime>| {
+        let since = time.ok().and_then(|it| it.duration_since(SystemTime::UNIX_EPOCH).ok());
+        since.map_or((0, 0), |it| (it.as_secs() as i64, i64::from(it.subsec_nanos())))
+    };
+    ((0, meta.len(), told(meta.modified()), told(meta.created())), 0)
+}
+
 impl Held {
     fn of(path: &Path, last: Option<&Self>, room: &mut u64) -> Option<Self> {
         let meta = path.symlink_metadata().ok().filter(|meta| meta.is_file())?;
-        let times = ((meta.mtime(), meta.mtime_nsec()), (meta.ctime(), meta.ctime_nsec()));
-        let look = (meta.ino(), meta.len(), times.0, times.1);
-        let mode = meta.mode() & 0o7777;
+        let (look, mode) = looked(&meta);
         if meta.len() > MAX_CONTENT || meta.len() > *room {
             return Some(Self { look, mode, content: None });
         }

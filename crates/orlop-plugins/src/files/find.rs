@@ -1,7 +1,7 @@
 //! `list_files` and `find_files`: which files there are.
 
 use super::call::Call;
-use super::place::{bytes, kind_name, shown};
+use super::place::{Kind, bytes, shown};
 use super::walk::{footer, walk};
 use ignore::DirEntry;
 use ignore::overrides::{Override, OverrideBuilder};
@@ -82,8 +82,7 @@ fn entry_line(entry: &DirEntry, folder: &Path) -> String {
     } else if kind.is_file() {
         format!("{name} ({})", bytes(meta.len()))
     } else {
-        let mode = std::os::unix::fs::MetadataExt::mode(&meta);
-        format!("{name} ({})", kind_name(rustix::fs::FileType::from_raw_mode(mode)))
+        format!("{name} ({})", Kind::of(kind).name())
     }
 }
 

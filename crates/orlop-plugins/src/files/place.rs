@@ -1,36 +1,28 @@
 //! One place in the file system, reached folder by folder without following any link, so that a
 //! link put there after the path was judged leads nowhere. Nothing here blocks on pipes or devices.
+//! How a place is held is a matter of the system: `held.rs` where folders can be held open,
+//! `named.rs` elsewhere.
+
+#[cfg(unix)]
+mod held;
+#[cfg(any(not(unix), test))]
+mod named;
+
+#[cfg(unix)]
+pub(crate) use held::{Place, Staged};
+#[cfg(not(unix))]
+pub(crate) use named::{Place, Staged};
 
 use orlop_core::{Error, Result};
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat};
-use rustix::io::Errno;
 use similar::TextDiff;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{self, Read, Write};
-use std::os::fd::OwnedFd;
-use std::path::{Component, Path, PathBuf};
+use std::io::{self, Read};
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-
-/// Folders are opened to be walked through, not to be read.
-#[cfg(target_os = "linux")]
-const WALK: OFlags = OFlags::PATH;
-#[cfg(not(target_os = "linux"))]
-const WALK: OFlags = OFlags::RDONLY;
-
-/// The permissions of new files and folders, less what the umask takes.
-const NEW_FILE: Mode = Mode::from_raw_mode(0o666);
-const NEW_FOLDER: Mode = Mode::from_raw_mode(0o777);
 
 /// In how many names of a folder a similar one is looked for.
 const MAX_NAMES: usize = 2_000;
-
-/// A name in a folder that is held open.
-pub(crate) struct Place {
-    parent: OwnedFd,
-    name: OsString,
-    path: PathBuf,
-}
 
 /// A plain file that is open, and what was known of it then.
 pub(crate) struct Opened {
@@ -40,154 +32,93 @@ pub(crate) struct Opened {
     pub(crate) modified: (i64, i64),
 }
 
-impl Place {
-    /// The place a real path names; its folder must exist.
-    pub(crate) fn of(real: &Path) -> Result<Self> {
-        Self::reach(real, false).map(|(place, _)| place)
-    }
+/// What a name stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    File,
+    Folder,
+    Link,
+    Pipe,
+    Socket,
+    Device,
+    Other,
+}
 
-    /// The same, making the folders that are missing; gives those it made, the outermost first.
-    pub(crate) fn with_folders(real: &Path) -> Result<(Self, Vec<PathBuf>)> {
-        Self::reach(real, true)
-    }
-
-    fn reach(real: &Path, make: bool) -> Result<(Self, Vec<PathBuf>)> {
-        let name = real.file_name().ok_or_else(|| {
-            Error::bad_argument(format!("{} names no file; give the path of one", real.display()))
-        })?;
-        let failed = |at: &Path, errno: Errno| told("reach", at, errno.into());
-        let flags = WALK | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let mut path = PathBuf::from("/");
-        let mut folder = rustix::fs::openat(CWD, "/", flags, Mode::empty())
-            .map_err(|errno| failed(&path, errno))?;
-        let mut made = Vec::new();
-        for step in real.parent().into_iter().flat_map(Path::components) {
-            let Component::Normal(step) = step else { continue };
-            path.push(step);
-            let mut next = rustix::fs::openat(&folder, step, flags, Mode::empty());
-            if next.as_ref().err() == Some(&Errno::NOENT) && make {
-                match rustix::fs::mkdirat(&folder, step, NEW_FOLDER) {
-                    Ok(()) => made.push(path.clone()),
-                    Err(Errno::EXIST) => {}
-                    Err(errno) => return Err(told("make the folder", &path, errno.into())),
-                }
-                next = rustix::fs::openat(&folder, step, flags, Mode::empty());
-            }
-            folder = next.map_err(|errno| failed(&path, errno))?;
-        }
-        Ok((Self { parent: folder, name: name.to_owned(), path: real.to_owned() }, made))
-    }
-
-    /// What is there; `None` if nothing is.
-    pub(crate) fn stat(&self) -> Result<Option<Stat>> {
-        match rustix::fs::statat(&self.parent, &self.name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) => Ok(Some(stat)),
-            Err(Errno::NOENT) => Ok(None),
-            Err(errno) => Err(told("look at", &self.path, errno.into())),
+impl Kind {
+    pub(crate) fn of(kind: std::fs::FileType) -> Self {
+        if kind.is_file() {
+            Self::File
+        } else if kind.is_dir() {
+            Self::Folder
+        } else if kind.is_symlink() {
+            Self::Link
+        } else {
+            Self::special(kind)
         }
     }
 
-    /// Opens a plain file for reading; `None` if there is nothing. Anything else is refused before
-    /// it is opened.
-    pub(crate) fn open(&self) -> Result<Option<Opened>> {
-        let Some(stat) = self.stat()? else { return Ok(None) };
-        self.check_kind(&stat)?;
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let file = match rustix::fs::openat(&self.parent, &self.name, flags, Mode::empty()) {
-            Ok(file) => file,
-            Err(Errno::NOENT) => return Ok(None),
-            Err(errno) => return Err(told("open", &self.path, errno.into())),
-        };
-        let stat =
-            rustix::fs::fstat(&file).map_err(|errno| told("look at", &self.path, errno.into()))?;
-        self.check_kind(&stat)?;
-        Ok(Some(Opened {
-            file: File::from(file),
-            size: u64::try_from(stat.st_size).unwrap_or(0),
-            mode: permissions(&stat),
-            modified: modified(&stat),
-        }))
+    #[cfg(unix)]
+    fn special(kind: std::fs::FileType) -> Self {
+        use std::os::unix::fs::FileTypeExt;
+        if kind.is_fifo() {
+            Self::Pipe
+        } else if kind.is_socket() {
+            Self::Socket
+        } else if kind.is_char_device() || kind.is_block_device() {
+            Self::Device
+        } else {
+            Self::Other
+        }
     }
 
-    fn check_kind(&self, stat: &Stat) -> Result<()> {
-        let kind = FileType::from_raw_mode(stat.st_mode);
-        match kind {
-            FileType::RegularFile => Ok(()),
-            FileType::Directory => Err(Error::bad_argument(format!(
-                "{} is a folder; use list_files to see what is in it",
-                self.path.display()
+    #[cfg(not(unix))]
+    fn special(_: std::fs::FileType) -> Self {
+        Self::Other
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::File => "file",
+            Self::Folder => "folder",
+            Self::Link => "link",
+            Self::Pipe => "named pipe",
+            Self::Socket => "socket",
+            Self::Device => "device",
+            Self::Other => "special file",
+        }
+    }
+
+    /// Refuses everything but a plain file.
+    fn check(self, path: &Path) -> Result<()> {
+        let path = path.display();
+        match self {
+            Self::File => Ok(()),
+            Self::Folder => Err(Error::bad_argument(format!(
+                "{path} is a folder; use list_files to see what is in it"
             ))),
-            FileType::Symlink => Err(Error::conflict(format!(
-                "{} became a link while it was looked at; try again",
-                self.path.display()
+            Self::Link => Err(Error::conflict(format!(
+                "{path} became a link while it was looked at; try again"
             ))),
             kind => Err(Error::bad_argument(format!(
-                "{} is a {}, not a file, and is left alone",
-                self.path.display(),
-                kind_name(kind)
+                "{path} is a {}, not a file, and is left alone",
+                kind.name()
             ))),
         }
     }
-
-    /// Puts content there in one step: a reader sees the old file or the new one.
-    pub(crate) fn replace(&self, content: &[u8], mode: Option<u32>) -> Result<()> {
-        self.stage(content, mode)?.finish()
-    }
-
-    /// Writes content beside the place, ready to be put there.
-    pub(crate) fn stage(&self, content: &[u8], mode: Option<u32>) -> Result<Staged<'_>> {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-        let failed = |errno: Errno| told("write", &self.path, errno.into());
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!(".orlop-{}-{count}.tmp", std::process::id());
-        let flags =
-            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file = rustix::fs::openat(&self.parent, &name, flags, NEW_FILE).map_err(failed)?;
-        let staged = Staged { place: self, name: Some(name.into()) };
-        if let Some(mode) = mode {
-            rustix::fs::fchmod(&file, Mode::from_raw_mode(mode)).map_err(failed)?;
-        }
-        let mut file = File::from(file);
-        let written = file.write_all(content).and_then(|()| file.sync_all());
-        written.map_err(|error| told("write", &self.path, error))?;
-        Ok(staged)
-    }
-
-    /// Removes the file; whether there was one.
-    pub(crate) fn remove(&self) -> Result<bool> {
-        match rustix::fs::unlinkat(&self.parent, &self.name, AtFlags::empty()) {
-            Ok(()) => Ok(true),
-            Err(Errno::NOENT) => Ok(false),
-            Err(errno) => Err(told("remove", &self.path, errno.into())),
-        }
-    }
 }
 
-/// Content that waits beside its place. Dropped, it goes.
-pub(crate) struct Staged<'a> {
-    place: &'a Place,
-    name: Option<OsString>,
+/// A name beside a file for what is not yet whole, which nobody else uses.
+fn name_beside() -> String {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    format!(".orlop-{}-{count}.tmp", std::process::id())
 }
 
-impl Staged<'_> {
-    /// Puts it in its place.
-    pub(crate) fn finish(mut self) -> Result<()> {
-        let Some(name) = self.name.take() else { return Ok(()) };
-        let parent = &self.place.parent;
-        let done = rustix::fs::renameat(parent, &name, parent, &self.place.name);
-        done.map_err(|errno| {
-            let _ = rustix::fs::unlinkat(parent, &name, AtFlags::empty());
-            told("write", &self.place.path, errno.into())
-        })
-    }
-}
-
-impl Drop for Staged<'_> {
-    fn drop(&mut self) {
-        if let Some(name) = &self.name {
-            let _ = rustix::fs::unlinkat(&self.place.parent, name, AtFlags::empty());
-        }
-    }
+/// The last part of a path, which has to be there.
+fn name_of(real: &Path) -> Result<&OsStr> {
+    real.file_name().ok_or_else(|| {
+        Error::bad_argument(format!("{} names no file; give the path of one", real.display()))
+    })
 }
 
 impl Opened {
@@ -211,17 +142,6 @@ impl Opened {
     }
 }
 
-// The types of these fields differ between systems.
-#[allow(clippy::unnecessary_cast)]
-fn permissions(stat: &Stat) -> u32 {
-    stat.st_mode as u32 & 0o7777
-}
-
-#[allow(clippy::unnecessary_cast)]
-fn modified(stat: &Stat) -> (i64, i64) {
-    (stat.st_mtime as i64, stat.st_mtime_nsec as i64)
-}
-
 /// What a refusal of the system is called.
 pub(crate) const DENIED: &str = "permission denied";
 
@@ -230,7 +150,7 @@ pub(crate) fn told(what: &str, path: &Path, error: io::Error) -> Error {
     let path = shown(path);
     let not_there = "check the path with list_files or find_files";
     let denied = "it is outside of what this agent may use, or its permissions forbid it";
-    if error.raw_os_error() == Some(Errno::LOOP.raw_os_error()) {
+    if is_link_in_the_way(&error) {
         return Error::conflict(format!(
             "cannot {what} {path}: a part of it became a link while it was looked at; try again"
         ));
@@ -251,6 +171,16 @@ pub(crate) fn told(what: &str, path: &Path, error: io::Error) -> Error {
         )),
         _ => Error::unavailable(format!("cannot {what} {path}: {error}")),
     }
+}
+
+#[cfg(unix)]
+fn is_link_in_the_way(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
+}
+
+#[cfg(not(unix))]
+fn is_link_in_the_way(_: &io::Error) -> bool {
+    false
 }
 
 /// Says that a file is not there, and which names in its folder are like it.
@@ -306,24 +236,12 @@ pub(crate) fn bytes(count: u64) -> String {
     format!("{size:.1} {}", UNITS[unit])
 }
 
-/// What a file is that is no plain one.
-pub(crate) fn kind_name(kind: FileType) -> &'static str {
-    match kind {
-        FileType::RegularFile => "file",
-        FileType::Directory => "folder",
-        FileType::Symlink => "link",
-        FileType::Fifo => "named pipe",
-        FileType::Socket => "socket",
-        FileType::CharacterDevice | FileType::BlockDevice => "device",
-        FileType::Unknown => "special file",
-    }
-}
-
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
     use crate::workspace::Workspace;
     use std::os::unix::fs::symlink;
+    use std::path::PathBuf;
     use std::sync::atomic::AtomicBool;
 
     struct Folder(PathBuf);

@@ -3,14 +3,12 @@
 use super::settings::Settings;
 use crate::sandbox::Sandbox;
 use crate::workspace::Workspace;
-use orlop_app::ProcessGroup;
 use orlop_app::config::{RuntimeEnv, Vars};
+use orlop_app::{Printed, ProcessGroup};
 use orlop_core::{Context, Error, Result, Value};
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
-use tokio::net::unix::pipe::Receiver;
 
 /// The arguments of a call of `shell`.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,7 +55,7 @@ impl Request {
 /// A command that runs.
 pub(super) struct Started {
     pub(super) group: ProcessGroup,
-    pub(super) printed: Receiver,
+    pub(super) printed: Printed,
     pub(super) sandbox: Sandbox,
     pub(super) began: Instant,
 }
@@ -108,22 +106,9 @@ fn folder_of(request: &Request, workspace: &Workspace) -> Result<PathBuf> {
 /// bash, where there is one: models write for it.
 fn program(env: &Vars) -> &'static str {
     let path = env.get("PATH").map(String::as_str).unwrap_or("/usr/bin:/bin");
-    let has_bash = |folder: PathBuf| Path::is_file(&folder.join("bash"));
+    let name = format!("bash{}", std::env::consts::EXE_SUFFIX);
+    let has_bash = |folder: PathBuf| Path::is_file(&folder.join(&name));
     if std::env::split_paths(path).any(has_bash) { "bash" } else { "sh" }
-}
-
-/// The next bytes a command prints; none when nobody prints any more.
-pub(super) async fn read(printed: &Receiver, buffer: &mut [u8]) -> usize {
-    loop {
-        if printed.readable().await.is_err() {
-            return 0;
-        }
-        match printed.try_read(buffer) {
-            Ok(count) => return count,
-            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-            Err(_) => return 0,
-        }
-    }
 }
 
 /// How a command ended, in words.

@@ -3,7 +3,7 @@
 //! A job ends with its session, and with the application. Its output is read in turns; what nobody
 //! reads is forgotten from the beginning, and kept in a file up to a limit.
 
-use super::command::{self, Request, Started, after, ending};
+use super::command::{Request, Started, after, ending};
 use super::output::{Log, Tail, readable};
 use super::run::GRACE;
 use super::settings::Settings;
@@ -204,7 +204,7 @@ async fn attend(job: Arc<Job>, mut started: Started) {
     while is_open || status.is_none() {
         let alarm = deadline.unwrap_or_else(|| Instant::now() + Duration::from_secs(3600));
         tokio::select! {
-            count = command::read(&started.printed, &mut buffer), if is_open => {
+            count = started.printed.read(&mut buffer), if is_open => {
                 is_open = count > 0;
                 job.printed(buffer.get(..count).unwrap_or_default());
             }

@@ -92,7 +92,7 @@ impl Run {
             let given_up = self.ended.as_ref().map(|end| end.at + LAST_OUTPUT);
             let alarm = given_up.unwrap_or(self.deadline);
             tokio::select! {
-                count = command::read(&self.started.printed, &mut buffer), if self.is_open => {
+                count = self.started.printed.read(&mut buffer), if self.is_open => {
                     self.is_open = count > 0;
                     let bytes = buffer.get(..count).unwrap_or_default();
                     self.output.push(bytes);
@@ -250,6 +250,13 @@ fn keep_newest(folder: &Path) {
     }
 }
 
+/// The status of a process that was ended by force.
+#[cfg(unix)]
 fn killed() -> ExitStatus {
     std::os::unix::process::ExitStatusExt::from_raw(9)
+}
+
+#[cfg(windows)]
+fn killed() -> ExitStatus {
+    std::os::windows::process::ExitStatusExt::from_raw(1)
 }

@@ -2,8 +2,8 @@
 //! floods or talks nonsense would.
 
 use crate::process::Between;
+use orlop_app::kill_process;
 use orlop_core::Value;
-use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 use std::io::{BufRead, BufReader, PipeReader, Read};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -50,7 +50,7 @@ impl Saboteur {
 
     pub(super) fn between(&self) -> Between {
         let told = self.clone();
-        Arc::new(move |printed: PipeReader, process: Option<Pid>| {
+        Arc::new(move |printed: PipeReader, process: Option<u32>| {
             let (told, printed) = (told.clone(), BufReader::new(printed));
             Box::new(Spoilt { told, printed, process, heard: Vec::new(), is_endless: false })
         })
@@ -65,7 +65,7 @@ impl Saboteur {
 struct Spoilt {
     told: Saboteur,
     printed: BufReader<PipeReader>,
-    process: Option<Pid>,
+    process: Option<u32>,
     /// What the host has not taken yet, its end first.
     heard: Vec<u8>,
     is_endless: bool,
@@ -85,7 +85,7 @@ impl Spoilt {
             Some(Fault::Hang) => {}
             Some(Fault::Crash) => {
                 if let Some(process) = self.process {
-                    let _ = kill_process(process, Signal::KILL);
+                    kill_process(process);
                 }
             }
             Some(Fault::Flood) => self.is_endless = true,

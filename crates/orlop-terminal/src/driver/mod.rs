@@ -45,6 +45,8 @@ pub struct Options {
     pub overrides: Map,
     /// What to send first.
     pub prompt: Option<String>,
+    /// Files that go with it, or with what is written first.
+    pub files: Vec<String>,
     /// What to tell at the beginning.
     pub notices: Vec<String>,
     /// The working folder.
@@ -114,6 +116,10 @@ async fn begin(
     }
     if options.choose_session {
         signals.push(Signal::Choose);
+    }
+    for path in &options.files {
+        let (path, text) = (path.clone(), path.clone());
+        signals.push(tell(Told::File { path, text, is_file: true }));
     }
     if let Some(prompt) = &options.prompt {
         signals.push(Signal::Send(prompt.clone()));

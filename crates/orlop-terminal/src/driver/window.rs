@@ -119,7 +119,7 @@ impl Window {
                 self.screen.resize((usize::from(width), usize::from(height)))
             }
             Signal::Send(text) => {
-                self.model.editor.set(text);
+                self.model.editor.set_after_files(&text);
                 let effects = self.model.send_now(self.since.elapsed());
                 self.carry_out(effects)
             }

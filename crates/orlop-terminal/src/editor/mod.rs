@@ -92,6 +92,13 @@ impl Editor {
         self.cursor = self.text.len();
     }
 
+    /// The same, after the marks of the files that are in it.
+    pub fn set_after_files(&mut self, text: &str) {
+        let files = self.folded.iter().filter(|it| it.is_file() && self.text.contains(&it.mark));
+        let marks: String = files.map(|file| format!("{} ", file.mark)).collect();
+        self.set(marks + text);
+    }
+
     /// Takes everything away and gives it with its folded parts.
     pub fn take(&mut self) -> Draft {
         let text = std::mem::take(&mut self.text);

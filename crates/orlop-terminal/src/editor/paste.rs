@@ -17,6 +17,12 @@ enum What {
     File(String),
 }
 
+impl Folded {
+    pub(super) fn is_file(&self) -> bool {
+        matches!(self.what, What::File(_))
+    }
+}
+
 /// A file that goes with a message.
 pub type Attached = String;
 

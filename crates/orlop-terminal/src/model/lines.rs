@@ -34,7 +34,7 @@ impl Model {
                 match (self.editor.is_empty(), self.editing.is_some()) {
                     (false, true) if line.trim().is_empty() => {}
                     (false, false) => self.editor.insert(line),
-                    _ => self.editor.set(line),
+                    _ => self.editor.set_after_files(line),
                 }
                 self.submit()
             }

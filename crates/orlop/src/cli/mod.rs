@@ -76,6 +76,12 @@ pub(crate) struct Chat {
     /// Bring the embedded model without asking, where it is needed.
     #[arg(long)]
     pub(crate) yes: bool,
+    /// Attach a file to what is said first. May be repeated.
+    #[arg(long, short = 'f', visible_aliases = ["file", "image"], value_name = "FILE")]
+    pub(crate) attach: Vec<PathBuf>,
+    /// Answer once, as orlop run does, and print it like this.
+    #[arg(long, short, visible_alias = "output-format", value_enum, conflicts_with_all = ["plain", "keys"])]
+    pub(crate) output: Option<Output>,
 }
 
 /// Whose keys the editor has.
@@ -146,8 +152,8 @@ pub(crate) enum Command {
     },
     /// Print the manual page, made of the same text as this help.
     Man {
-        /// The page of this command.
-        command: Option<String>,
+        /// The page of this command, for instance `session export`.
+        command: Vec<String>,
     },
     /// Print a completion script for a shell.
     Completions {

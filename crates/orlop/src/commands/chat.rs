@@ -15,7 +15,7 @@ use orlop_terminal::Options;
 use orlop_terminal::editor::Keys;
 use std::fs::File;
 use std::io::IsTerminal;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -28,6 +28,11 @@ fn is_attended() -> bool {
     std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
 }
 
+/// Whether this is one turn, with its answer printed: in a pipe, or because it is asked for.
+fn is_once(chat: &Chat) -> bool {
+    chat.output.is_some() || (!is_attended() && !chat.plain)
+}
+
 /// Whether the terminal says that it can only write line by line.
 fn is_dumb() -> bool {
     std::env::var_os("TERM").is_some_and(|term| term == "dumb")
@@ -37,8 +42,8 @@ fn is_dumb() -> bool {
 pub(crate) fn log_of_chat(cli: &Cli) -> Option<Option<File>> {
     if cli.command.is_some()
         || cli.chat.plain
+        || is_once(&cli.chat)
         || is_dumb()
-        || !is_attended()
         || !std::io::stderr().is_terminal()
     {
         return None;
@@ -68,7 +73,7 @@ pub(super) fn check(chat: &Chat) -> Result<(), Failure> {
 
 pub(super) async fn run(workplace: Workplace, mut chat: Chat) -> Result<ExitCode, Failure> {
     chat.plain |= is_attended() && is_dumb();
-    if !is_attended() && !chat.plain {
+    if is_once(&chat) {
         if chat.yes {
             let (agent, model) = (chat.agent.as_deref(), chat.model.as_deref());
             super::model::offer(&workplace, agent, model, true).await?;
@@ -152,10 +157,24 @@ async fn options(
         agent: chat.agent.clone(),
         overrides: overrides.collect::<Map>(),
         prompt: chat.prompt.clone(),
+        files: files(&chat.attach)?,
         notices,
         folder,
         home: std::env::home_dir().map(|home| home.display().to_string()),
     })
+}
+
+/// The paths of files that can be read.
+fn files(paths: &[PathBuf]) -> Result<Vec<String>, Failure> {
+    let readable = |path: &PathBuf| {
+        let file = File::open(path).and_then(|file| file.metadata());
+        match file {
+            Ok(file) if file.is_file() => Ok(path.display().to_string()),
+            Ok(_) => Err(run::not_attached(path, "it is no file")),
+            Err(error) => Err(run::not_attached(path, error)),
+        }
+    };
+    paths.iter().map(readable).collect()
 }
 
 /// The same as one turn.
@@ -175,6 +194,8 @@ fn once(chat: Chat) -> Result<Run, Failure> {
         model: chat.model,
         session,
         continue_last: chat.continue_last,
+        attach: chat.attach,
+        output: chat.output.unwrap_or_default(),
         ..Run::default()
     })
 }

@@ -6,24 +6,26 @@ use clap::CommandFactory;
 use std::io::Write;
 use std::process::ExitCode;
 
-pub(super) fn run(command: Option<&str>) -> Result<ExitCode, Failure> {
+/// Prints the page of a command, which is named by its words; without any, that of the program.
+pub(super) fn run(words: &[String]) -> Result<ExitCode, Failure> {
     let mut all = Cli::command();
     all.build();
-    let page = match command {
-        None => all,
-        Some(name) => {
-            let Some(found) = all.find_subcommand(name) else {
-                let names: Vec<&str> = all.get_subcommands().map(clap::Command::get_name).collect();
-                return Err(Failure::usage(format!(
-                    "there is no command \"{name}\"; known: {}",
-                    names.join(", ")
-                )));
-            };
-            found.clone()
-        }
-    };
+    let mut page = &all;
+    for word in words {
+        let Some(found) = page.find_subcommand(word) else {
+            let names: Vec<&str> = page.get_subcommands().map(clap::Command::get_name).collect();
+            let inside = page.get_bin_name().unwrap_or_else(|| page.get_name());
+            return Err(Failure::usage(match names.is_empty() {
+                true => format!("`{inside}` has no commands of its own; leave \"{word}\" out"),
+                false => {
+                    format!("`{inside}` has no command \"{word}\"; known: {}", names.join(", "))
+                }
+            }));
+        };
+        page = found;
+    }
     let mut text = Vec::new();
-    clap_mangen::Man::new(page).render(&mut text)?;
+    clap_mangen::Man::new(page.clone()).render(&mut text)?;
     std::io::stdout().lock().write_all(&text)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -44,7 +44,7 @@ pub(crate) async fn dispatch(cli: Cli, plugins: Plugins) -> Result<ExitCode, Fai
         return Err(Failure::usage("flags of the chat do not go with a command; leave them out"));
     }
     match command {
-        Command::Man { command } => manual::run(command.as_deref()),
+        Command::Man { command } => manual::run(&command),
         Command::Completions { shell } => {
             // Not to stdout itself: the generator panics if it cannot write.
             let mut script = Vec::new();

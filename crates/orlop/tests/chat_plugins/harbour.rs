@@ -52,6 +52,31 @@ pub(super) fn marks() -> ScriptedFeature {
         })
 }
 
+/// A form, and a display with a table.
+pub(super) fn tides() -> ScriptedApplication {
+    ScriptedApplication::new("tides")
+        .get_ui_elements(|_, _| async {
+            Ok(vec![json!({
+                "ui_type": "session_action", "action_id": "tide", "label": "Tell the tide",
+                "dialog": { "title": "Which day?", "inputs": [
+                    { "name": "day", "type": "integer", "label": "Day of the month", "required": true },
+                ] },
+            })])
+        })
+        .get_actions(|_, _| async {
+            let tide = ActionDefinition::new("tide", "Tell the tide");
+            Ok(vec![tide.input("day", "integer", true)])
+        })
+        .execute_action(|_, _| async {
+            let body = "| high water | metres |\n| --- | ---: |\n| 06:12 | 3.1 |\n| 18:40 | 3.3 |";
+            Ok(result(json!({ "display": {
+                "title": "High water", "format": "markdown", "body": body, "variant": "info",
+                "actions": [{ "id": "b", "label": "Book a berth", "kind": "run_action",
+                    "plugin": "harbour", "action_id": "berth" }],
+            } })))
+        })
+}
+
 fn display(body: &str, actions: Value) -> Value {
     json!({ "display": {
         "title": "Gate", "format": "markdown", "body": body, "variant": "warning",

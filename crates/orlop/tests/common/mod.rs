@@ -2,10 +2,12 @@
 
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+pub mod capture;
 pub mod npm;
 #[cfg(unix)]
 pub mod pty;
 pub mod served;
+pub mod wheels;
 
 use orlop_testkit::mock_model::MockModel;
 use serde_json::Value;
@@ -84,6 +86,16 @@ impl Done {
     #[track_caller]
     pub fn json(self) -> Value {
         serde_json::from_str(&self.ok()).unwrap()
+    }
+
+    /// The command line was not understood, and these words say why.
+    #[track_caller]
+    pub fn fails_to_parse(&self, words: &[&str]) {
+        assert_eq!(self.code, Some(2), "{self:?}");
+        assert!(self.out.is_empty(), "{self:?}");
+        for word in words {
+            assert!(self.err.contains(word), "{word}: {self:?}");
+        }
     }
 
     /// It failed with this code and one message that has these words.

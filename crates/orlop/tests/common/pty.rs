@@ -4,8 +4,9 @@ use super::{BOUND, Place};
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 use std::io::{Read, Write};
 use std::num::NonZeroU16;
+use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Lines that scrolled away and are still kept.
 const SCROLLBACK: usize = 2000;
@@ -39,11 +40,8 @@ pub fn open_command(
     place: &Place,
     mut command: CommandBuilder,
     variables: &[(&str, &str)],
-    (cols, rows): (u16, u16),
+    size: (u16, u16),
 ) -> Terminal {
-    let size = PtySize { rows, cols, pixel_width: 0, pixel_height: 0 };
-    let pair = native_pty_system().openpty(size).unwrap();
-    command.cwd(place.path());
     command.env_clear();
     command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
     command.env("TERM", "xterm-256color");
@@ -53,6 +51,14 @@ pub fn open_command(
     for (name, value) in variables {
         command.env(name, value);
     }
+    open_in(place.path(), command, size)
+}
+
+/// A command in a folder, with the environment that it was given.
+pub fn open_in(folder: &Path, mut command: CommandBuilder, (cols, rows): (u16, u16)) -> Terminal {
+    let size = PtySize { rows, cols, pixel_width: 0, pixel_height: 0 };
+    let pair = native_pty_system().openpty(size).unwrap();
+    command.cwd(folder);
     let child = pair.slave.spawn_command(command).unwrap();
     drop(pair.slave);
     let mut output = pair.master.try_clone_reader().unwrap();
@@ -135,7 +141,18 @@ impl Terminal {
     /// Waits until the screen is as it should be, and gives it.
     #[track_caller]
     pub fn until(&self, what: &str, holds: impl Fn(&str) -> bool) -> String {
-        let deadline = Instant::now() + BOUND;
+        self.until_within(BOUND, what, holds)
+    }
+
+    /// The same, for what takes longer than a test usually may.
+    #[track_caller]
+    pub fn until_within(
+        &self,
+        bound: Duration,
+        what: &str,
+        holds: impl Fn(&str) -> bool,
+    ) -> String {
+        let deadline = Instant::now() + bound;
         let (seen, changed) = &*self.seen;
         let mut seen = seen.lock().unwrap();
         loop {
