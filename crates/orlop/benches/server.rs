@@ -2,7 +2,8 @@
 //! server says, 10,000 idle subscribers, and a list of 100,000 sessions.
 //!
 //! The model server and the clients live in this process; relay and host are processes of their own, so that
-//! their CPU time and memory can be read. A chunk carries the time at which it was sent.
+//! their CPU time and memory can be read, and each run has a new one. A chunk carries the time at which it was
+//! sent. Arguments: a part of the name of what to measure, and `small` to see whether all of it works.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -10,6 +11,7 @@ use orlop_app::Scope;
 use orlop_app::config::{AppConfig, RuntimeEnv, Vars};
 use orlop_app::{Application, NewSession, Plugins};
 use orlop_store::SqliteStore;
+use orlop_testkit::scripted::ScriptedProvider;
 use serde_json::{Value, json};
 use std::io::BufRead;
 use std::net::SocketAddr;
@@ -20,62 +22,173 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 
-const CLIENTS: usize = 200;
-const CHUNKS: usize = 200;
 const INTERVAL: Duration = Duration::from_millis(5);
-const SUBSCRIBERS: usize = 10_000;
-const SESSIONS: usize = 100_000;
 
-fn main() {
-    let arguments: Vec<String> = std::env::args().collect();
-    let runtime =
-        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-    match arguments.iter().position(|argument| argument == "relay") {
-        Some(at) => runtime.block_on(relay(arguments[at + 1].parse().unwrap())),
-        None => runtime.block_on(compare()),
-    }
+/// The longest that nothing is sent to a subscriber.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+
+/// How many sessions are on a page of the list.
+const PAGE: usize = 50;
+
+/// How much of everything there is.
+struct Size {
+    rounds: usize,
+    clients: usize,
+    chunks: usize,
+    subscribers: usize,
+    /// Idle subscribers are watched for so many times this long.
+    windows: (usize, Duration),
+    sessions: usize,
+    /// A page far into the list.
+    far_page: usize,
 }
 
-async fn compare() {
-    let folder = std::env::temp_dir().join(format!("orlop-bench-server-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+/// What is measured.
+const FULL: Size = Size {
+    rounds: 3,
+    clients: 200,
+    chunks: 200,
+    subscribers: 10_000,
+    windows: (3, HEARTBEAT),
+    sessions: 100_000,
+    far_page: 200,
+};
+
+/// As much as shows that all of it works.
+const SMALL: Size = Size {
+    rounds: 1,
+    clients: 8,
+    chunks: 10,
+    subscribers: 50,
+    windows: (2, Duration::from_secs(1)),
+    sessions: 500,
+    far_page: 5,
+};
+
+fn main() {
+    let arguments: Vec<String> =
+        std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    if let [role, upstream] = &arguments[..]
+        && role == "relay"
+    {
+        return runtime.block_on(relay(upstream.parse().unwrap()));
+    }
+    let (sizes, filters): (Vec<_>, Vec<_>) = arguments.iter().partition(|it| *it == "small");
+    let size: &'static Size = if sizes.is_empty() { &FULL } else { &SMALL };
+    let wanted = |name: &str| filters.is_empty() || filters.iter().any(|it| name.contains(*it));
+    runtime.block_on(compare(size, &wanted));
+}
+
+async fn compare(size: &'static Size, wanted: &dyn Fn(&str) -> bool) {
+    let folder = Folder::new(&std::env::temp_dir());
     let began = Instant::now();
     let model = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let upstream = model.local_addr().unwrap();
-    tokio::spawn(model_server(model, began));
+    tokio::spawn(model_server(model, began, size.chunks));
+    if wanted("server_streams") {
+        let Size { clients, chunks, .. } = size;
+        let every = INTERVAL.as_millis();
+        println!("{clients} streams at once, {chunks} chunks, one every {every} ms");
+        for round in 0..size.rounds {
+            let bench = Bench { size, began, upstream, home: folder.sub(&round.to_string()) };
+            bench.round().await;
+        }
+    }
+    if wanted("server_idle_subscribers") {
+        idle(&folder.sub("idle"), upstream, size).await;
+    }
+    if wanted("server_session_list") {
+        lists(&folder, upstream, size).await;
+    }
+}
 
-    println!("{CLIENTS} streams at once, {CHUNKS} chunks, one every {} ms", INTERVAL.as_millis());
-    streams("the model server itself", None, upstream, began, "/v1/chat/completions").await;
-    let relay = Process::relay(upstream);
-    streams("a bare relay", Some(&relay), relay.address, began, "/v1/chat/completions").await;
-    drop(relay);
-    let host = Process::host(&folder, upstream);
-    let sessions = sessions(host.address, CLIENTS).await;
-    let path = move |client: usize| format!("/api/v1/sessions/{}/requests", sessions[client]);
-    streams_at("orlop serve, sessions kept", Some(&host), host.address, began, &path, &content())
-        .await;
-    streams(
-        "orlop serve, chat completions",
-        Some(&host),
-        host.address,
-        began,
-        "/v1/chat/completions",
-    )
-    .await;
-    drop(host);
-    idle(&folder, upstream).await;
-    lists(&folder, upstream).await;
-    std::fs::remove_dir_all(&folder).unwrap();
+/// One round of streams: by nobody, by a relay, by the host on both of its APIs.
+struct Bench {
+    size: &'static Size,
+    began: Instant,
+    upstream: SocketAddr,
+    home: PathBuf,
+}
+
+const COMPLETIONS: &str = "/v1/chat/completions";
+
+impl Bench {
+    async fn round(&self) {
+        let body = json!({
+            "model": "default", "stream": true,
+            "messages": [{ "role": "user", "content": "go" }],
+        })
+        .to_string();
+        let completions = |_: usize| COMPLETIONS.to_owned();
+        self.streams("the model server itself", None, &completions, &body).await;
+        let relay = Process::relay(self.upstream);
+        self.streams("a bare relay", Some(&relay), &completions, &body).await;
+        drop(relay);
+        let host = Process::host(&sub(&self.home, "completions"), self.upstream);
+        self.streams("orlop serve, chat completions", Some(&host), &completions, &body).await;
+        drop(host);
+        let host = Process::host(&sub(&self.home, "sessions"), self.upstream);
+        let ids = sessions(host.address, self.size.clients + 1).await;
+        let path = move |client: usize| format!("/api/v1/sessions/{}/requests", ids[client]);
+        let body = json!({ "content": "go", "stream": true }).to_string();
+        self.streams("orlop serve, sessions kept", Some(&host), &path, &body).await;
+    }
+
+    /// Has all clients listen at once, and prints what they saw.
+    async fn streams(
+        &self,
+        name: &str,
+        process: Option<&Process>,
+        path: &dyn Fn(usize) -> String,
+        body: &str,
+    ) {
+        let address = process.map_or(self.upstream, |process| process.address);
+        let Size { clients, chunks, .. } = *self.size;
+        let began = self.began;
+        // What a new process does once is not what a stream costs.
+        listen(address, &path(clients), body, began, chunks).await;
+        let before = process.map(|process| {
+            process.forget_peak();
+            (process.cpu(), process.memory())
+        });
+        let listening: Vec<_> = (0..clients)
+            .map(|client| {
+                let (path, body) = (path(client), body.to_owned());
+                tokio::spawn(async move { listen(address, &path, &body, began, chunks).await })
+            })
+            .collect();
+        let (mut first, mut delays) = (Vec::new(), Vec::new());
+        for client in listening {
+            let (began, seen) = client.await.unwrap();
+            assert_eq!(seen.len(), chunks, "{name}: every chunk arrives");
+            first.push(began);
+            delays.extend(seen);
+        }
+        let cost = process.zip(before).map(|(process, (cpu, memory))| {
+            let grown = process.peak().saturating_sub(memory) / clients as u64;
+            format!("{:.2} s CPU, {grown} KiB a stream at the peak", process.cpu() - cpu)
+        });
+        println!(
+            "  {name:32} first chunk {:>8} / {:>8}   delay of a chunk {:>8} / {:>8} (median / p99)   {}",
+            shown(&mut first, 50),
+            shown(&mut first, 99),
+            shown(&mut delays, 50),
+            shown(&mut delays, 99),
+            cost.unwrap_or_default()
+        );
+    }
 }
 
 /// A server that says one chunk after the other, each with the time at which it is said.
-async fn model_server(listener: TcpListener, began: Instant) {
+async fn model_server(listener: TcpListener, began: Instant, chunks: usize) {
     loop {
         let (stream, _) = listener.accept().await.unwrap();
         tokio::spawn(async move {
             let mut stream = BufReader::new(stream);
             while read_request(&mut stream).await.is_some() {
-                if say(&mut stream, began).await.is_err() {
+                if say(&mut stream, began, chunks).await.is_err() {
                     return;
                 }
             }
@@ -83,10 +196,14 @@ async fn model_server(listener: TcpListener, began: Instant) {
     }
 }
 
-async fn say(stream: &mut BufReader<TcpStream>, began: Instant) -> std::io::Result<()> {
+async fn say(
+    stream: &mut BufReader<TcpStream>,
+    began: Instant,
+    chunks: usize,
+) -> std::io::Result<()> {
     stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n").await?;
     let mut ticks = tokio::time::interval(INTERVAL);
-    for _ in 0..CHUNKS {
+    for _ in 0..chunks {
         ticks.tick().await;
         let text = format!("~{:010}", began.elapsed().as_micros());
         write_chunk(stream, &chat_chunk(&text, Value::Null)).await?;
@@ -141,7 +258,8 @@ async fn relay(upstream: SocketAddr) {
             let mut from = ask(upstream, "/v1/chat/completions", &body).await;
             stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n").await.ok()?;
             let mut line = String::new();
-            while from.read_line(&mut line).await.is_ok_and(|read| read > 0) {
+            // The last chunk of the body is empty; the connection stays open.
+            while from.read_line(&mut line).await.is_ok_and(|read| read > 0) && line != "0\r\n" {
                 if let Some(data) = line.trim_end().strip_prefix("data: {") {
                     let chunk: Value = serde_json::from_str(&format!("{{{data}")).ok()?;
                     let text = chunk["choices"][0]["delta"]["content"].as_str()?;
@@ -165,70 +283,18 @@ async fn ask(address: SocketAddr, path: &str, body: &[u8]) -> BufReader<TcpStrea
     stream
 }
 
-async fn streams(
-    name: &str,
-    process: Option<&Process>,
-    address: SocketAddr,
-    began: Instant,
-    path: &str,
-) {
-    let body = json!({ "model": "default", "stream": true, "messages": [{ "role": "user", "content": "go" }] });
-    streams_at(name, process, address, began, &|_| path.to_owned(), &body.to_string()).await;
-}
-
-fn content() -> String {
-    json!({ "content": "go", "stream": true }).to_string()
-}
-
-/// Has all clients listen at once, and prints what they saw.
-async fn streams_at(
-    name: &str,
-    process: Option<&Process>,
-    address: SocketAddr,
-    began: Instant,
-    path: &dyn Fn(usize) -> String,
-    body: &str,
-) {
-    let before = process.map(Process::cpu);
-    let memory = process.map(Process::memory);
-    let clients: Vec<_> = (0..CLIENTS)
-        .map(|client| {
-            let (path, body) = (path(client), body.to_owned());
-            tokio::spawn(async move { listen(address, &path, &body, began).await })
-        })
-        .collect();
-    let (mut first, mut delays) = (Vec::new(), Vec::new());
-    for client in clients {
-        let (began, seen) = client.await.unwrap();
-        assert_eq!(seen.len(), CHUNKS, "{name}: every chunk arrives");
-        first.push(began);
-        delays.extend(seen);
-    }
-    let cost = process.zip(before).zip(memory).map(|((process, cpu), memory)| {
-        let grown = process.peak().saturating_sub(memory) / CLIENTS as u64;
-        format!("{:.2} s CPU, {grown} KiB a stream at the peak", process.cpu() - cpu)
-    });
-    println!(
-        "  {name:32} first chunk {:>6} / {:>6}   delay of a chunk {:>6} / {:>6} (median / p99)   {}",
-        shown(&mut first, 50),
-        shown(&mut first, 99),
-        shown(&mut delays, 50),
-        shown(&mut delays, 99),
-        cost.unwrap_or_default()
-    );
-}
-
 /// When the first chunk came, and how old each chunk was when it came.
 async fn listen(
     address: SocketAddr,
     path: &str,
     body: &str,
     began: Instant,
+    chunks: usize,
 ) -> (Duration, Vec<Duration>) {
     let asked = Instant::now();
     let mut stream = ask(address, path, body.as_bytes()).await;
-    let (mut first, mut seen, mut line) = (Duration::ZERO, Vec::with_capacity(CHUNKS), Vec::new());
-    while seen.len() < CHUNKS {
+    let (mut first, mut seen, mut line) = (Duration::ZERO, Vec::with_capacity(chunks), Vec::new());
+    while seen.len() < chunks {
         line.clear();
         if stream.read_until(b'\n', &mut line).await.unwrap() == 0 {
             panic!("a stream ended after {} chunks", seen.len());
@@ -288,77 +354,154 @@ async fn get(address: SocketAddr, path: &str) -> BufReader<TcpStream> {
     stream
 }
 
-/// Many who only listen, and what one more event costs then.
-async fn idle(folder: &Path, upstream: SocketAddr) {
-    let home = folder.join("idle");
-    std::fs::create_dir_all(&home).unwrap();
-    let host = Process::host(&home, upstream);
+/// Many who only listen: what they cost while nothing happens, and when something does.
+async fn idle(home: &Path, upstream: SocketAddr, size: &Size) {
+    // One connection each, here and in the host, and some for everything else.
+    need_files(size.subscribers + 200);
+    let host = Process::host(home, upstream);
     let ids = sessions(host.address, 1).await;
     let memory = host.memory();
-    let mut listening = Vec::with_capacity(SUBSCRIBERS);
-    for _ in 0..SUBSCRIBERS {
+    let mut listening = Vec::with_capacity(size.subscribers);
+    for _ in 0..size.subscribers {
         let mut stream = get(host.address, "/api/v1/events").await;
         let mut line = String::new();
         stream.read_line(&mut line).await.unwrap();
         assert!(line.starts_with("HTTP/1.1 200"), "{line}");
         listening.push(stream);
     }
-    let held = (host.memory() - memory) as f64 / SUBSCRIBERS as f64;
-    let cpu = host.cpu();
-    tokio::time::sleep(Duration::from_secs(10)).await;
-    let idle = (host.cpu() - cpu) / 10.0;
-    let began = Instant::now();
+    let held = (host.memory() - memory) as f64 / size.subscribers as f64;
+    let (count, window) = size.windows;
+    let mut busy = Vec::with_capacity(count);
+    for _ in 0..count {
+        let cpu = host.cpu();
+        tokio::time::sleep(window).await;
+        let share = (host.cpu() - cpu) / window.as_secs_f64() * 100.0;
+        busy.push(format!("{share:.1}"));
+    }
     let path = format!("/api/v1/sessions/{}", ids[0]);
-    answer(get(host.address, &path).await).await;
+    let mut loads = Vec::new();
+    for _ in 0..20 {
+        let began = Instant::now();
+        answer(get(host.address, &path).await).await;
+        loads.push(began.elapsed());
+    }
+    let began = Instant::now();
+    let body = json!({ "session_id": "news" }).to_string();
+    let made = answer(ask(host.address, "/api/v1/sessions", body.as_bytes()).await).await;
+    assert!(made.starts_with("HTTP/1.1 201"), "{made}");
+    for stream in &mut listening {
+        let mut line = String::new();
+        while !line.contains("session_created") {
+            line.clear();
+            assert!(stream.read_line(&mut line).await.unwrap() > 0, "a subscriber was left out");
+        }
+    }
     println!(
-        "{SUBSCRIBERS} idle subscribers: {held:.1} KiB each, {:.1} % of a core, a load beside them {:.1} ms",
-        idle * 100.0,
+        "{} idle subscribers: {held:.1} KiB each; {} % of a core in {count} windows of {} s; \
+         a load beside them {} / {} (median / p99); an event reaches all of them in {:.1} ms",
+        size.subscribers,
+        busy.join(", "),
+        window.as_secs(),
+        shown(&mut loads, 50),
+        shown(&mut loads, 99),
         began.elapsed().as_secs_f64() * 1e3
     );
 }
 
+/// Ends with a sentence where the system would allow too few open files.
+fn need_files(count: usize) {
+    let limits = std::fs::read_to_string("/proc/self/limits").unwrap();
+    let line = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
+    let soft = line.split_whitespace().nth(3).unwrap();
+    let enough = soft.parse().map_or(soft == "unlimited", |soft: usize| soft >= count);
+    assert!(
+        enough,
+        "this needs {count} open files and {soft} are allowed; run `ulimit -n {count}` first"
+    );
+}
+
 /// Pages of a long list.
-async fn lists(folder: &Path, upstream: SocketAddr) {
-    let home = folder.join("many");
-    std::fs::create_dir_all(&home).unwrap();
-    fill(&home).await;
+async fn lists(folder: &Folder, upstream: SocketAddr, size: &Size) {
+    // A commit for each session waits for the disk, so they are made in memory where there is such a
+    // place. What is measured, reading, has all of it in memory either way.
+    let memory = Path::new("/dev/shm");
+    let folder = if memory.is_dir() { &Folder::new(memory) } else { folder };
+    let home = folder.sub("many");
+    fill(&home, size.sessions).await;
     let host = Process::host(&home, upstream);
-    println!("a list of {SESSIONS} sessions");
+    println!("a list of {} sessions, {PAGE} a page", size.sessions);
     let mut cursor = None;
-    for (name, pages) in [("first page of 50", 1), ("page 200 of 50", 200)] {
-        let mut times = Vec::new();
-        for _ in 0..pages {
-            let next =
-                cursor.as_ref().map(|cursor| format!("&cursor={cursor}")).unwrap_or_default();
-            let began = Instant::now();
-            let text =
-                answer(get(host.address, &format!("/api/v1/sessions?limit=50{next}")).await).await;
-            times.push(began.elapsed());
-            let body: Value =
-                serde_json::from_str(&text[text.find('{').unwrap()..=text.rfind('}').unwrap()])
-                    .unwrap();
-            cursor = body["next"].as_str().map(str::to_owned);
+    for page in 1..=size.far_page {
+        let (mut times, mut next) = (Vec::new(), None);
+        let is_shown = page == 1 || page == size.far_page;
+        for _ in 0..if is_shown { 20 } else { 1 } {
+            let (time, after) = page_after(host.address, cursor.as_deref()).await;
+            times.push(time);
+            next = Some(after);
         }
-        println!("  {name:20} {:.1} ms", times[times.len() - 1].as_secs_f64() * 1e3);
+        if is_shown {
+            let name = format!("page {page}");
+            let (median, slow) = (shown(&mut times, 50), shown(&mut times, 99));
+            println!("  {name:20} {median} / {slow} (median / p99)");
+        }
+        cursor = next;
     }
 }
 
-async fn fill(home: &Path) {
-    let text = "[agents.default]\nprovider = \"none\"\nmodel = \"m\"\n";
+/// How long a page takes, and the cursor of the next.
+async fn page_after(address: SocketAddr, cursor: Option<&str>) -> (Duration, String) {
+    let after = cursor.map(|cursor| format!("&cursor={cursor}")).unwrap_or_default();
+    let began = Instant::now();
+    let text = answer(get(address, &format!("/api/v1/sessions?limit={PAGE}{after}")).await).await;
+    let took = began.elapsed();
+    assert!(text.starts_with("HTTP/1.1 200"), "{text}");
+    let body = &text[text.find('{').unwrap()..=text.rfind('}').unwrap()];
+    let body: Value = serde_json::from_str(body).unwrap();
+    assert_eq!(body["sessions"].as_array().unwrap().len(), PAGE);
+    (took, body["next"].as_str().expect("there are more").to_owned())
+}
+
+async fn fill(home: &Path, sessions: usize) {
+    let text = "[agents.default]\nprovider = \"scripted\"\nmodel = \"m\"\n";
     let config =
         AppConfig::from_text(Path::new("orlop.toml"), text, RuntimeEnv::from_vars(Vars::new()))
             .unwrap();
     let store = SqliteStore::open(&home.join("orlop.db")).unwrap();
     let app = Application::builder(config, Arc::new(store))
-        .plugins(Plugins::new())
+        .plugins(Plugins::new().provider(Arc::new(ScriptedProvider::new("scripted")), vec![]))
         .start()
         .await
         .unwrap();
     let app = app.for_scope(Scope::local());
-    for number in 0..SESSIONS {
+    for number in 0..sessions {
         let new = NewSession { id: Some(format!("many-{number}")), ..NewSession::default() };
         app.create_session(new).await.unwrap();
     }
+}
+
+/// A folder that goes with its owner.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(inside: &Path) -> Self {
+        Self(sub(inside, &format!("orlop-bench-server-{}", std::process::id())))
+    }
+
+    fn sub(&self, name: &str) -> PathBuf {
+        sub(&self.0, name)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn sub(folder: &Path, name: &str) -> PathBuf {
+    let path = folder.join(name);
+    std::fs::create_dir_all(&path).unwrap();
+    path
 }
 
 /// A process that is measured, and ended with its owner.
@@ -415,6 +558,11 @@ impl Process {
     /// KiB of memory now.
     fn memory(&self) -> u64 {
         self.status("VmRSS:")
+    }
+
+    /// Has the peak of its memory counted from now.
+    fn forget_peak(&self) {
+        std::fs::write(format!("/proc/{}/clear_refs", self.child.id()), "5").unwrap();
     }
 
     /// KiB of memory at the worst.
