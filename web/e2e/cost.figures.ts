@@ -37,37 +37,16 @@ test("the chat view loads less than 250 kB of JavaScript", () => {
   told("first load", said.trim());
 });
 
-test("a stream of 200 fragments a second takes less than 30 % of the main thread", async () => {
-  const tab = await Tab.session(browser, server, await server.session("hello"));
-  await tab.answer.getByText("Aye.").waitFor();
-  await tab.say("write much");
-  await tab.answer.getByText("word10 ").waitFor();
-  const shown = async () => (await tab.page.locator(".answer").last().innerText()).length;
-  const before = await shown();
-  const { share, seconds, longest } = await mainThread(browser, tab.page, async () => {
-    await tab.page.locator(".answer").last().getByText("word1000 ").waitFor({ timeout: 60_000 });
-  });
-  const rate = 1_000 / PACE_MS;
-  told("stream", `${(share * 100).toFixed(1)} % of the main thread for ${seconds.toFixed(1)} s at ${rate} fragments a second, longest task ${longest.toFixed(0)} ms, ${(await shown()) - before} characters`);
-  expect(share).toBeLessThan(0.3);
-  await tab.page.keyboard.press("Escape");
-  await tab.idle();
-  await tab.quiet();
-});
+/** Most of the fragments a second that are sent have to arrive and be shown. */
+const LEAST_RATE = 190;
+/** Frames that 95 of 100 stay below, in milliseconds: two and a bit of a screen of 60 a second. */
+const FRAME_MS = 40;
+/** Longer than this nothing waits for the page: a key that is pressed meanwhile still feels answered at once. */
+const TASK_MS = 100;
 
-test("a session of 10,000 messages opens and scrolls", async () => {
-  const messages = Array.from({ length: 10_000 }, (_, n) => ({ role: n % 2 ? "assistant" : "user", content: `Message ${n} ${"and **more** words ".repeat(n % 17)}`, metadata: {} }));
-  const { session_id } = await server.api<{ session_id: string }>("/sessions/import", { session_id: "long", messages, metadata: { agent_id: "mate", title: "Long" } });
-  const began = performance.now();
-  const tab = await Tab.session(browser, server, session_id);
-  await tab.page.getByText("Message 9999").waitFor();
-  told("10,000 messages", `the end is shown after ${Math.round(performance.now() - began)} ms, the browser's new window included`);
-  await tab.page.locator('[aria-setsize="10000"]').first().waitFor();
-  const inPage = await tab.page.locator(".item").count();
-  expect(inPage).toBeLessThan(80);
-  const view = tab.page.locator(".scroller");
-  await view.hover();
-  const frames = await tab.page.evaluate(() => {
+/** Starts to note how long each frame takes. */
+function watchFrames(tab: Tab): Promise<void> {
+  return tab.page.evaluate(() => {
     const times: number[] = [];
     (globalThis as unknown as { frames: number[] }).frames = times;
     let last = performance.now();
@@ -77,15 +56,84 @@ test("a session of 10,000 messages opens and scrolls", async () => {
       requestAnimationFrame(step);
     };
     requestAnimationFrame(step);
-    return times.length;
   });
-  expect(frames).toBe(0);
+}
+
+/** The frame time that half, and 95 of 100, of those noted stay below. */
+async function framesOf(tab: Tab): Promise<{ middle: number; p95: number }> {
+  const times = (await tab.page.evaluate(() => (globalThis as unknown as { frames: number[] }).frames)).slice(1).sort((a, b) => a - b);
+  const at = (part: number) => times[Math.floor((times.length - 1) * part)] ?? Number.POSITIVE_INFINITY;
+  return { middle: at(0.5), p95: at(0.95) };
+}
+
+/** The number of the last fragment that is shown: each has one word with its number. */
+function lastShown(tab: Tab): Promise<number> {
+  return tab.answer.evaluate((answer) => Number([...(answer.textContent ?? "").matchAll(/word(\d+)/g)].at(-1)?.[1] ?? 0));
+}
+
+/** A long answer in a session: what it takes of the main thread, and whether all of it arrives in time. */
+async function stream(what: string, tab: Tab): Promise<void> {
+  await tab.say("write much");
+  await tab.answer.getByText("word10 ").waitFor();
+  await watchFrames(tab);
+  const before = await lastShown(tab);
+  const { share, seconds, longest } = await mainThread(browser, tab.page, async () => {
+    await tab.answer.getByText("word1000 ").waitFor({ timeout: 60_000 });
+  });
+  const rate = ((await lastShown(tab)) - before) / seconds;
+  const { middle, p95 } = await framesOf(tab);
+  told(
+    what,
+    `${rate.toFixed(0)} fragments a second arrived in ${seconds.toFixed(1)} s; ${(share * 100).toFixed(1)} % of the main thread, longest task ${longest.toFixed(0)} ms; frames of ${middle.toFixed(0)} ms, 95 % below ${p95.toFixed(0)} ms`,
+  );
+  expect(rate).toBeGreaterThanOrEqual(LEAST_RATE);
+  expect(share).toBeLessThan(0.3);
+  expect(p95).toBeLessThan(FRAME_MS);
+  expect(longest).toBeLessThan(TASK_MS);
+  await tab.page.keyboard.press("Escape");
+  await tab.idle();
+  await tab.quiet();
+}
+
+/** A session of 10,000 messages. */
+async function longSession(id: string): Promise<string> {
+  const messages = Array.from({ length: 10_000 }, (_, n) => ({ role: n % 2 ? "assistant" : "user", content: `Message ${n} ${"and **more** words ".repeat(n % 17)}`, metadata: {} }));
+  const { session_id } = await server.api<{ session_id: string }>("/sessions/import", { session_id: id, messages, metadata: { agent_id: "mate", title: "Long" } });
+  return session_id;
+}
+
+test("a stream of 200 fragments a second takes less than 30 % of the main thread", async () => {
+  const tab = await Tab.session(browser, server, await server.session("hello"));
+  await tab.answer.getByText("Aye.").waitFor();
+  await stream("stream", tab);
+});
+
+test("the same stream in a session of 10,000 messages takes no more than that", async () => {
+  const tab = await Tab.session(browser, server, await longSession("long-stream"));
+  await tab.page.getByText("Message 9999").waitFor();
+  await tab.page.locator('[aria-setsize="10000"]').first().waitFor();
+  await stream("stream in 10,000 messages", tab);
+});
+
+test("a session of 10,000 messages opens and scrolls", async () => {
+  const id = await longSession("long-scroll");
+  const began = performance.now();
+  const tab = await Tab.session(browser, server, id);
+  await tab.page.getByText("Message 9999").waitFor();
+  told("10,000 messages", `the end is shown after ${Math.round(performance.now() - began)} ms, the browser's new window included`);
+  await tab.page.locator('[aria-setsize="10000"]').first().waitFor();
+  const inPage = await tab.page.locator(".item").count();
+  expect(inPage).toBeLessThan(80);
+  const view = tab.page.locator(".scroller");
+  await view.hover();
+  await watchFrames(tab);
   const { share, longest } = await mainThread(browser, tab.page, async () => {
     for (let turn = 0; turn < 60; turn += 1) await tab.page.mouse.wheel(0, -800);
     await expect.poll(() => view.evaluate((box) => box.scrollHeight - box.scrollTop - box.clientHeight)).toBeGreaterThan(20_000);
   });
-  const times = (await tab.page.evaluate(() => (globalThis as unknown as { frames: number[] }).frames)).slice(1).sort((a, b) => a - b);
-  const at = (part: number) => (times[Math.floor((times.length - 1) * part)] ?? 0).toFixed(0);
-  told("scrolling", `${inPage} of 10,000 messages in the page; frames of ${at(0.5)} ms, 95 % below ${at(0.95)} ms; ${(share * 100).toFixed(0)} % of the main thread, longest task ${longest.toFixed(0)} ms`);
+  const { middle, p95 } = await framesOf(tab);
+  told("scrolling", `${inPage} of 10,000 messages in the page; frames of ${middle.toFixed(0)} ms, 95 % below ${p95.toFixed(0)} ms; ${(share * 100).toFixed(0)} % of the main thread, longest task ${longest.toFixed(0)} ms`);
+  expect(p95).toBeLessThan(FRAME_MS);
+  expect(longest).toBeLessThan(TASK_MS);
   await tab.quiet();
 });

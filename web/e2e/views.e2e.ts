@@ -303,6 +303,61 @@ test("cards, decisions, the inspector and dialogs are reached by walking with Ta
   await tab.quiet();
 });
 
+test("editing, branches, attachments, forms of plugins and questions need no mouse", async () => {
+  const tab = await Tab.open(browser, server);
+  const { keyboard } = tab.page;
+  await keyboard.type("hello");
+  await keyboard.press("Enter");
+  await tab.answer.getByText("Aye.").waitFor();
+  await tab.idle();
+  await keyboard.press("Control+Shift+L");
+  await walkTo(tab, /^Edit and ask again$/, "Shift+Tab");
+  await keyboard.press("Enter");
+  await keyboard.press("Control+a");
+  await keyboard.type("think about it");
+  await keyboard.press("Enter");
+  await tab.answer.getByText("Yes.").waitFor();
+  await tab.page.getByText("2/2").waitFor();
+  await keyboard.press("Control+Shift+L");
+  await walkTo(tab, /^Previous branch$/, "Shift+Tab");
+  await keyboard.press("Enter");
+  await tab.answer.getByText("Aye.").waitFor();
+  await tab.page.getByText("1/2").waitFor();
+  // A file is picked, and taken away again.
+  await keyboard.press("Control+Shift+L");
+  const choosing = tab.page.waitForEvent("filechooser");
+  await walkTo(tab, /^Attach files/, "Tab");
+  await keyboard.press("Enter");
+  await (await choosing).setFiles({ name: "night.log", mimeType: "text/plain", buffer: Buffer.from("02:14 fog") });
+  await tab.page.getByRole("list", { name: "Attached files" }).getByText("9 B").waitFor();
+  await keyboard.press("Control+Shift+L");
+  await walkTo(tab, /^Remove night.log$/, "Shift+Tab");
+  await keyboard.press("Enter");
+  await tab.page.getByRole("list", { name: "Attached files" }).waitFor({ state: "detached" });
+  // The form of a plugin, from the menu of the session.
+  await walkTo(tab, /^Session menu$/, "Shift+Tab");
+  await keyboard.press("Enter");
+  await tab.page.getByRole("menuitem", { name: "Ask first" }).waitFor();
+  await keyboard.type("Ask");
+  await expect.poll(() => tab.page.evaluate(() => document.activeElement?.textContent)).toBe("Ask first");
+  await keyboard.press("Enter");
+  await tab.page.getByRole("dialog", { name: "Two numbers" }).waitFor();
+  await keyboard.type("3");
+  await keyboard.press("Enter");
+  await tab.page.getByText("The sum is 5.").waitFor();
+  // A question of the agent.
+  await keyboard.press("Control+Shift+L");
+  await keyboard.type("which unit is it?");
+  await keyboard.press("Enter");
+  await tab.page.getByRole("form", { name: "Which unit?" }).waitFor();
+  const chosen = () => tab.page.evaluate(() => document.activeElement instanceof HTMLInputElement && document.activeElement.type === "radio");
+  for (let steps = 0; steps < 40 && !(await chosen()); steps += 1) await keyboard.press("Shift+Tab");
+  await keyboard.press("Space");
+  await keyboard.press("Enter");
+  await tab.answer.getByText(/You said:.*(metres|feet)/).waitFor();
+  await tab.quiet();
+});
+
 test("nothing moves for those who asked for that", async () => {
   const tab = await Tab.open(browser, server, "/", { reducedMotion: "reduce" });
   await tab.say("count slowly");
