@@ -46,6 +46,30 @@ test("an answer goes on after the network was gone for ten seconds", async () =>
   await tab.quietButCutOff();
 });
 
+test("an answer is whole after ten seconds without a network, by the clock on the wall", async () => {
+  const cable = await Cable.to(server.port);
+  const tab = await Tab.open(browser, cable);
+  await tab.say("count slowly");
+  await tab.answer.getByText("1 2 3").waitFor();
+  cable.cut();
+  // The time itself is what is tested; nothing is waited for.
+  await new Promise((done) => setTimeout(done, 10_000));
+  cable.mend();
+  await whole(tab);
+  await tab.page.getByText("Not connected.").waitFor({ state: "detached", timeout: 30_000 });
+  await tab.quietButCutOff();
+}, 120_000);
+
+test("two browsers on one session end with the same words", async () => {
+  const id = await server.session();
+  const tabs = await Promise.all([Tab.session(browser, server, id), Tab.session(browser, server, id)]);
+  await tabs[0]?.say("count slowly");
+  await Promise.all(tabs.map(whole));
+  const drawn = await Promise.all(tabs.map((tab) => tab.page.locator('[role="feed"] .prose').evaluateAll((all) => all.map((prose) => prose.innerHTML))));
+  expect(drawn[0]).toEqual(drawn[1]);
+  await Promise.all(tabs.map((tab) => tab.quiet()));
+});
+
 test("what is written while the network is gone is sent once it is back, once", async () => {
   const cable = await Cable.to(server.port);
   const tab = await Tab.session(browser, cable, await server.session("hello"));
