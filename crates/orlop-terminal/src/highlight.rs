@@ -338,7 +338,7 @@ mod tests {
                 <Grey <!-- a>
                 <Grey b -->><Magenta <a> <Blue href>=<Green "x>
                 <Green >y"> <Blue disabled><Magenta >>Don't <Yellow &amp;> 1 < 2<Magenta </a>>
-                <Magenta <script> <Blue type>=<Green 'module'><Magenta >><Magenta let> a = <Green "</p>"> < <Yellow 1>;
+                <Magenta <script> <Blue type>=<Green 'module'><Magenta >let> a = <Green "</p>"> < <Yellow 1>;
                 <Grey // b><Magenta </script><br/>>
                 <Magenta <style>><Cyan a> { <Blue color>: red; }<Magenta </style>>
             "##]],

@@ -52,7 +52,8 @@ async fn an_edit_that_asks_is_as_the_page_shows_it() {
         )]),
     );
     let mut terminal = open(&place, &["-C", "harbour", "Give Clara the free berth"], &[]);
-    let screen = terminal.shows("allow once");
+    let screen = terminal
+        .until("asked", |screen| screen.contains("allow once") && screen.ends_with("^K commands"));
     // What moves is left out.
     let still: Vec<&str> = screen.lines().filter(|line| !line.contains("Esc stops")).collect();
     capture::check("docs/terminal.md", "approval", &still.join("\n"));
@@ -95,7 +96,9 @@ async fn the_list_of_sessions_is_as_the_page_shows_it() {
     terminal.shows("Sessions:");
     terminal.press("water");
     let screen = terminal.until("found it", |screen| {
-        screen.contains("▸ Tides") && screen.contains("│ You said:") && !screen.contains("Berths")
+        screen.contains("▸ Tides")
+            && screen.contains("│ You said:")
+            && screen.ends_with("^K commands")
     });
     capture::check("docs/terminal.md", "sessions", &on_one_day(&screen));
     terminal.press(ESCAPE);
