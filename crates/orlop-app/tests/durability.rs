@@ -250,6 +250,9 @@ async fn a_turn_is_taken_up_in_every_phase() {
         assert_eq!(app.recover(recovery).await.unwrap(), 1);
         assert_eq!(ended(&app).await, end, "{phase:?}");
         assert_eq!(scene.provider.requests().len(), calls);
+        // Those who saw the beginning of an answer hear that it comes anew.
+        let restarts = told(&scene).await.matches("answer_restarted").count();
+        assert_eq!(restarts, calls, "{phase:?}");
         assert_eq!(log.lines().len(), 1, "{phase:?}");
         scene.provider.reply(ScriptedReply::text(&["fine"]));
         talk(&app, "s", "again").await;

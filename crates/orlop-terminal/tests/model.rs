@@ -78,6 +78,28 @@ fn a_turn_is_written_block_by_block() {
 }
 
 #[test]
+fn an_answer_that_is_asked_for_again_is_written_once() {
+    let anew = [
+        EventKind::AnswerRestarted {},
+        EventKind::OutputRejected { problems: vec!["no JSON".to_owned()] },
+    ];
+    let told = ["the answer was cut off and is", "the answer does not fit,"];
+    for (anew, told) in anew.into_iter().zip(told) {
+        let mut chat = Chat::new();
+        chat.type_("count\r");
+        chat.started("r1", "s1");
+        chat.event(partial("", "Hm"));
+        chat.event(partial("one tw", ""));
+        chat.event(event(anew));
+        chat.event(partial("one two", ""));
+        chat.end("s1");
+        let history = chat.history();
+        assert!(history.contains(told), "{history}");
+        assert_eq!(history.matches("one tw").count(), 1, "{history}");
+    }
+}
+
+#[test]
 fn thoughts_are_folded_and_long_results_too() {
     let mut chat = Chat::new();
     chat.type_("think\r");

@@ -129,6 +129,9 @@ pub enum EventKind {
         /// What is wrong with it.
         problems: Vec<String>,
     },
+    /// The model is asked for this answer again, because the process that ran the request ended in the
+    /// middle of it: fragments of the answer that came before count no longer.
+    AnswerRestarted {},
     /// An action has run.
     ActionResult {
         /// The plugin.
@@ -296,6 +299,7 @@ impl EventKind {
         "approval_resolved",
         "model_fallback",
         "output_rejected",
+        "answer_restarted",
         "action_result",
         "final",
         "request_failed",
@@ -318,6 +322,7 @@ impl EventKind {
             Self::ApprovalResolved { .. } => "approval_resolved",
             Self::ModelFallback { .. } => "model_fallback",
             Self::OutputRejected { .. } => "output_rejected",
+            Self::AnswerRestarted {} => "answer_restarted",
             Self::ActionResult { .. } => "action_result",
             Self::Final { .. } => "final",
             Self::RequestFailed { .. } => "request_failed",
@@ -358,6 +363,7 @@ mod tests {
             json!({"seq": 2, "at": "2026-01-01T00:00:00Z", "type": "model_fallback",
                 "from": {"provider": "p", "model": "a"}, "to": {"provider": "p"}, "error": {"type": "provider"}}),
             json!({"seq": 2, "at": "2026-01-01T00:00:00Z", "type": "output_rejected", "problems": ["x"]}),
+            json!({"seq": 2, "at": "2026-01-01T00:00:00Z", "type": "answer_restarted"}),
             json!({"seq": 3, "at": "2026-01-01T00:00:00Z", "type": "my_plugin_done", "plugin": "p", "n": 1}),
         ] {
             let event: Event = serde_json::from_value(value.clone()).unwrap();

@@ -1680,6 +1680,9 @@ export interface components {
             problems: string[];
         } | {
             /** @constant */
+            type: "answer_restarted";
+        } | {
+            /** @constant */
             type: "action_result";
             /** @description The plugin. */
             plugin: string;

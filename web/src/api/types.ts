@@ -96,6 +96,7 @@ export type EventKind =
   | Kind<"approval_resolved">
   | Read<Kind<"model_fallback">>
   | Kind<"output_rejected">
+  | Kind<"answer_restarted">
   | Read<Kind<"action_result">>
   | (Omit<Read<Kind<"final">>, "messages"> & { messages: Message[] })
   | { type: "request_failed"; error: RequestError }

@@ -116,6 +116,11 @@ test("an answer that was rejected is gone, and the reason is told", () => {
   expect(lines(turn.items)).toEqual(["notice The answer did not fit and is asked for again: no JSON", "text* {}"]);
 });
 
+test("an answer that begins anew after a restart of the server is shown once", () => {
+  const turn = after(said("one tw"), { type: "answer_restarted" }, said("one two"));
+  expect(lines(turn.items)).toEqual(["notice The answer was cut off and is asked for again.", "text* one two"]);
+});
+
 test("another model and another try are told", () => {
   const fallback: EventKind = { type: "model_fallback", from: { provider: "p", model: "a" }, to: { model: "b" }, error: { message: "down" } };
   expect(lines(after(fallback).items)).toEqual(["notice p/a could not be asked: down. b is asked now."]);

@@ -129,6 +129,8 @@ export function applyEvent(turn: Turn, event: Event, stored: ReadonlySet<string>
         ...next,
         items: noticed(withoutLive(turn.items), event.seq, `The answer did not fit and is asked for again: ${event.problems.join("; ")}`),
       };
+    case "answer_restarted":
+      return { ...next, items: noticed(withoutLive(turn.items), event.seq, "The answer was cut off and is asked for again.") };
     case "final":
       return {
         ...next,

@@ -2,11 +2,12 @@
 
 use super::driver::{Driver, ended};
 use super::journal::restored;
-use super::machine::Input;
+use super::machine::{Input, Phase};
 use crate::application::{Application, Step};
 use crate::lock::{SessionLock, Wait};
 use crate::scope::Scope;
 use crate::store::TurnRecord;
+use orlop_core::types::app_event::EventKind;
 use orlop_core::{ErrorClass, Result};
 
 /// What becomes of a turn whose process is gone.
@@ -86,8 +87,11 @@ impl Application {
         let models = app.models_of(&config).unwrap_or_else(|_| app.only_model(&config));
         let resume = recovery == Recovery::Resume;
         let open = turn.open_calls();
+        // Whoever listened may have seen the beginning of an answer that now comes anew.
+        let restarted =
+            (resume && turn.phase == Phase::Model).then_some(EventKind::AnswerRestarted {});
         let next = turn.apply(Input::Interrupted { resume })?;
-        let events = ended(open, &turn, &next);
+        let events = ended(open, &turn, &next).into_iter().chain(restarted).collect();
         let mut driver = Driver::new(app, lock, agent, models, turn, session, request, true);
         driver.journal = journal;
         for message in &next.append {

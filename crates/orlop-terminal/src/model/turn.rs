@@ -259,6 +259,15 @@ impl Model {
         }
     }
 
+    /// It comes anew: what is not written down yet never is.
+    fn drop_answer(&mut self) {
+        let Some(turn) = &mut self.turn else { return };
+        turn.text.clear();
+        turn.answer.clear();
+        turn.thought.clear();
+        turn.thinking = None;
+    }
+
     fn end_thought(&mut self) {
         let now = self.now;
         let Some(turn) = &mut self.turn else { return };
@@ -314,12 +323,14 @@ impl Model {
                 self.notice(Tone::Warning, plain_line(&text));
             }
             EventKind::OutputRejected { problems } => {
-                if let Some(turn) = &mut self.turn {
-                    turn.text.clear();
-                }
+                self.drop_answer();
                 let text =
                     format!("the answer does not fit, asking again: {}", problems.join("; "));
                 self.notice(Tone::Warning, plain_line(&text));
+            }
+            EventKind::AnswerRestarted {} => {
+                self.drop_answer();
+                self.notice(Tone::Info, "the answer was cut off and is asked for again".to_owned());
             }
             EventKind::ActionResult { result, .. } => {
                 let outcome = Outcome::from_result(result.clone());

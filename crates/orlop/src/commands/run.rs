@@ -440,6 +440,10 @@ impl Printer {
                     format!("the answer does not fit, asking again: {}", problems.join("; "));
                 self.note(&plain_line(&line));
             }
+            EventKind::AnswerRestarted {} => {
+                self.close_line()?;
+                self.note("the answer was cut off and is asked for again");
+            }
             EventKind::Final { messages, .. } => self.answer(messages)?,
             EventKind::RequestFailed { .. } | EventKind::RequestCancelled { .. } => {
                 self.close_line()?;
