@@ -117,9 +117,9 @@ async fn begin(
     if options.choose_session {
         signals.push(Signal::Choose);
     }
-    for path in &options.files {
-        let (path, text) = (path.clone(), path.clone());
-        signals.push(tell(Told::File { path, text, is_file: true }));
+    if !options.files.is_empty() {
+        let (text, files) = (options.files.join(" "), options.files.clone());
+        signals.push(tell(Told::Pasted { text, files }));
     }
     if let Some(prompt) = &options.prompt {
         signals.push(Signal::Send(prompt.clone()));
