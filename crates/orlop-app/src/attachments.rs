@@ -40,12 +40,22 @@ impl Application {
 
     /// What is known of an asset, and its bytes.
     pub async fn read_asset(&self, id: &str) -> Result<(AssetRecord, Vec<u8>)> {
-        check_id("asset", id)?;
-        let record = self.shared.store.asset(&self.scope, id).await?;
-        let record =
-            record.ok_or_else(|| Error::not_found(format!("there is no asset \"{id}\"")))?;
+        let record = self.asset_record(id).await?;
         let bytes = self.asset_files()?.read_async(&self.scope, id).await?;
         Ok((record, bytes))
+    }
+
+    /// What is known of an asset, and its file, for those who pass it on piece by piece.
+    pub async fn open_asset(&self, id: &str) -> Result<(AssetRecord, std::fs::File)> {
+        let record = self.asset_record(id).await?;
+        let file = self.asset_files()?.open_async(&self.scope, id).await?;
+        Ok((record, file))
+    }
+
+    async fn asset_record(&self, id: &str) -> Result<AssetRecord> {
+        check_id("asset", id)?;
+        let record = self.shared.store.asset(&self.scope, id).await?;
+        record.ok_or_else(|| Error::not_found(format!("there is no asset \"{id}\"")))
     }
 
     /// The assets of a session.

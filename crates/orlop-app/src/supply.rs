@@ -69,6 +69,8 @@ pub struct PluginInfo {
     pub problem: Option<String>,
     /// What it was granted, in words. What is built in needs no grants.
     pub grants: Vec<String>,
+    /// Whether nothing goes on without it: its manifest says `critical`.
+    pub critical: bool,
 }
 
 impl Application {
@@ -80,6 +82,7 @@ impl Application {
                 version: Some(manifest.version.clone()),
                 ..built_in(manifest.name)
             });
+            info.critical |= manifest.critical;
             if !info.kinds.contains(&kind) {
                 info.kinds.push(kind);
             }
@@ -105,6 +108,22 @@ impl Application {
         let mut infos: Vec<PluginInfo> = infos.into_values().collect();
         infos.sort_by(|a, b| a.name.cmp(&b.name));
         infos
+    }
+
+    /// Plugins that cannot be used, and without which requests fail: those that say they are critical,
+    /// and providers of agents.
+    pub fn missing_plugins(&self) -> Vec<String> {
+        let failed = self.plugin_infos().into_iter();
+        let failed = failed.filter(|info| info.state == PluginHealth::Failed);
+        let is_needed =
+            |info: &PluginInfo| info.critical || self.is_provider_of_an_agent(&info.name);
+        failed.filter(is_needed).map(|info| info.name).collect()
+    }
+
+    fn is_provider_of_an_agent(&self, name: &str) -> bool {
+        let config = &self.shared.config;
+        let agents = config.agents().into_iter().filter_map(|id| self.shared.agent(id).ok());
+        agents.into_iter().any(|agent| agent.config.text("provider") == Some(name))
     }
 
     fn mark_disabled(&self, infos: &mut IndexMap<String, PluginInfo>) {
@@ -138,5 +157,6 @@ fn built_in(name: String) -> PluginInfo {
         state: PluginHealth::Running,
         problem: None,
         grants: Vec::new(),
+        critical: false,
     }
 }

@@ -17,6 +17,9 @@ pub trait Watcher: Send + Sync {
     /// A hook of a plugin failed.
     fn hook_failed(&self, plugin: &str, hook: &str, error: &Error);
 
+    /// A model called a tool: this one, or one that is not there.
+    fn tool_called(&self, _tool: Option<&str>) {}
+
     /// What ran in a request since the last time, as its trace has it. Times in it count from
     /// [`RanIn::began`].
     fn ran(&self, _request: &RanIn<'_>, _trace: &[Map]) {}
@@ -66,6 +69,10 @@ impl Watcher for Watchers {
         self.0.iter().for_each(|watcher| watcher.hook_failed(plugin, hook, error));
     }
 
+    fn tool_called(&self, tool: Option<&str>) {
+        self.0.iter().for_each(|watcher| watcher.tool_called(tool));
+    }
+
     fn ran(&self, request: &RanIn<'_>, trace: &[Map]) {
         self.0.iter().for_each(|watcher| watcher.ran(request, trace));
     }
@@ -88,6 +95,12 @@ impl Application {
             && event.kind.is_durable()
         {
             watcher.happened(self, event);
+        }
+    }
+
+    pub(crate) fn tool_called(&self, tool: Option<&str>) {
+        if let Some(watcher) = &self.shared.watcher {
+            watcher.tool_called(tool);
         }
     }
 

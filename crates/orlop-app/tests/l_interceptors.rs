@@ -194,3 +194,39 @@ async fn only_the_latest_answers_are_kept() {
     send("r64".to_owned(), "/short").await;
     assert_eq!((log.count("/long"), log.count("/short")), (2, 66));
 }
+
+#[tokio::test] // L-07
+async fn two_that_are_the_same_run_a_command_once_also_side_by_side() {
+    let (stop, log) = (common::doubles::Stop::default(), Log::new());
+    let (standing, ran) = (stop.clone(), log.clone());
+    let scene = Scene::says(&["from the model"]).host(
+        ScriptedHost::new("commands").intercept_chat_request(move |input, _| {
+            ran.add(input.text.clone());
+            let (standing, is_command) = (standing.clone(), input.text.starts_with('/'));
+            async move {
+                standing.here().await;
+                Ok(is_command.then(|| Handled::text("done").into()))
+            }
+        }),
+    );
+    let (host, _) = open_door(&scene).await;
+    for (text, said) in [("/pay", "done"), ("hi", "from the model")] {
+        let id = text.trim_start_matches('/').to_owned();
+        let request = ChatRequest { request_id: Some(id), ..chat_with("s", text, true) };
+        let meanwhile = async {
+            stop.reached_by(1).await;
+            // Whoever would run it a second time is let go as well.
+            stop.let_go(2);
+        };
+        let both = async || chat_to_end(&host, request.clone()).await;
+        let (first, second, ()) = tokio::join!(both(), both(), meanwhile);
+        for events in [first, second] {
+            let EventKind::Final { messages, .. } = &events.last().unwrap().kind else {
+                panic!("{events:?}")
+            };
+            assert_eq!(messages[0].text(), said);
+        }
+        assert_eq!(log.count(text), 1);
+    }
+    assert_eq!(scene.provider.requests().len(), 1);
+}

@@ -7,6 +7,7 @@ use crate::route::{Input, Operation};
 use crate::server::Server;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, header};
 use orlop_app::{Application, Host};
 use orlop_core::{CallContext, Map, TriggerSource, Value};
 use serde_json::json;
@@ -92,6 +93,14 @@ impl<R> Caller<R> {
     pub(crate) fn may_keep(&self, metadata: &Map) -> Result<(), Problem> {
         self.may_override(metadata.get("overrides").and_then(Value::as_object))
     }
+}
+
+/// What interceptors see of the headers; names in lower case, without what proves who asks.
+pub(crate) fn told_headers(headers: &HeaderMap) -> Map {
+    let secret = [header::AUTHORIZATION, header::COOKIE, header::PROXY_AUTHORIZATION];
+    let told = headers.iter().filter(|(name, _)| !secret.contains(name));
+    told.filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.into())))
+        .collect()
 }
 
 impl Identity {

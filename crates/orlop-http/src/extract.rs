@@ -3,6 +3,7 @@
 use crate::problem::Problem;
 use crate::route::{Input, Operation, Output};
 use crate::server::Server;
+use crate::unique_keys;
 use axum::body::Body;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
@@ -144,12 +145,14 @@ pub(crate) fn parsed<T: DeserializeOwned>(body: &[u8]) -> Result<T, Error> {
     if body.trim_start().starts_with('[') {
         return Err(Error::wrong_type("the body is a list; send an object"));
     }
-    serde_json::from_str(body).map_err(|error| match error.classify() {
+    let wrong = |error: serde_json::Error| match error.classify() {
         serde_json::error::Category::Data => {
             Error::wrong_type(format!("the body does not fit: {error}; correct it"))
         }
         _ => Error::bad_argument(format!("the body is no JSON: {error}; correct it")),
-    })
+    };
+    unique_keys::check(body).map_err(wrong)?;
+    serde_json::from_str(body).map_err(wrong)
 }
 
 impl<T: DeserializeOwned> FromRequestParts<Server> for Query<T> {

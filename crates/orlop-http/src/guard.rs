@@ -31,6 +31,7 @@ const HEADERS: &[(&str, &str)] = &[
 pub(crate) async fn check(State(server): State<Server>, request: Request, next: Next) -> Response {
     let origin = request.headers().get(header::ORIGIN).cloned();
     let elsewhere = origin.filter(|origin| server.is_welcome(origin));
+    let wanted = request.headers().get(header::ACCESS_CONTROL_REQUEST_HEADERS).cloned();
     let mut response = match admitted(&server, &request) {
         Err(problem) => problem.into_response(),
         Ok(()) if request.method() == Method::OPTIONS && elsewhere.is_some() => {
@@ -43,7 +44,7 @@ pub(crate) async fn check(State(server): State<Server>, request: Request, next: 
         headers.entry(HeaderName::from_static(name)).or_insert(HeaderValue::from_static(value));
     }
     if let Some(origin) = elsewhere {
-        allow(headers, origin);
+        allow(headers, origin, wanted);
     }
     response
 }
@@ -83,16 +84,18 @@ fn foreign() -> Problem {
     )
 }
 
-/// Tells a browser that a page elsewhere may read the answer.
-fn allow(headers: &mut HeaderMap, origin: HeaderValue) {
+/// Tells a browser that a page elsewhere may read the answer, and send the headers that it `wanted` to:
+/// SDKs have many of their own, and whoever may use the server may send any.
+fn allow(headers: &mut HeaderMap, origin: HeaderValue, wanted: Option<HeaderValue>) {
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-    headers.insert(header::VARY, HeaderValue::from_static("origin"));
+    headers.append(header::VARY, HeaderValue::from_static("origin"));
+    if let Some(wanted) = wanted {
+        let vary = HeaderValue::from_static("access-control-request-headers");
+        headers.append(header::VARY, vary);
+        headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, wanted);
+    }
     for (name, value) in [
         (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, PATCH, DELETE"),
-        (
-            header::ACCESS_CONTROL_ALLOW_HEADERS,
-            "authorization, content-type, last-event-id, x-request-id",
-        ),
         (header::ACCESS_CONTROL_EXPOSE_HEADERS, "x-request-id, retry-after"),
         (header::ACCESS_CONTROL_MAX_AGE, "600"),
         (HeaderName::from_static("cross-origin-resource-policy"), "cross-origin"),
@@ -101,21 +104,55 @@ fn allow(headers: &mut HeaderMap, origin: HeaderValue) {
     }
 }
 
+/// The method, if it is one of HTTP. Anybody can invent others, and each would be counted apart for
+/// as long as the server runs.
+fn name_of(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::HEAD => "HEAD",
+        Method::POST => "POST",
+        Method::PUT => "PUT",
+        Method::PATCH => "PATCH",
+        Method::DELETE => "DELETE",
+        Method::OPTIONS => "OPTIONS",
+        Method::TRACE => "TRACE",
+        Method::CONNECT => "CONNECT",
+        _ => "OTHER",
+    }
+}
+
 /// Logs every request and counts it. Everything that happens inside is logged with its id.
 pub(crate) async fn log(State(server): State<Server>, request: Request, next: Next) -> Response {
     let began = Instant::now();
     let id = request.extensions().get::<RequestId>().cloned();
     let id = id.as_ref().map_or("", RequestId::as_str);
-    let method = request.method().clone();
+    let method = name_of(request.method());
     // The route and not the path: ids are the client's business.
     let route = request.extensions().get::<MatchedPath>().cloned();
     let route = route.as_ref().map_or("none", MatchedPath::as_str);
     let span =
-        tracing::info_span!(target: "orlop::http", "request", request_id = id, %method, route);
+        tracing::info_span!(target: "orlop::http", "request", request_id = id, method, route);
     let response = next.run(request).instrument(span.clone()).await;
     let (status, took) = (response.status().as_u16(), began.elapsed());
-    server.metrics().answered(&method, route, status, took);
+    server.metrics().answered(method, route, status, took);
     let _inside = span.enter();
     tracing::info!(target: "orlop::http", status, ms = took.as_millis() as u64, "answered");
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_page_elsewhere_wants_to_send_is_allowed_and_nothing_else_is_lost() {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
+        let wanted = HeaderValue::from_static("authorization, x-stainless-os");
+        allow(&mut headers, HeaderValue::from_static("https://app.example"), Some(wanted));
+        let vary: Vec<_> = headers.get_all(header::VARY).iter().collect();
+        assert_eq!(vary, ["accept-encoding", "origin", "access-control-request-headers"]);
+        assert_eq!(headers["access-control-allow-headers"], "authorization, x-stainless-os");
+        assert_eq!(headers["access-control-allow-origin"], "https://app.example");
+    }
 }

@@ -4,6 +4,7 @@
 //! runs it on a listener until it is told to stop. `docs/http.md` is the page for people.
 
 mod api;
+mod begin;
 mod caller;
 mod connection;
 mod extract;
@@ -21,6 +22,7 @@ mod serve;
 mod server;
 mod settings;
 mod sse;
+mod unique_keys;
 
 pub use identity::{Identity, Right};
 pub use metrics::Metrics;

@@ -1,7 +1,6 @@
 //! Numbers for Prometheus: what happened in this process, counted where it happens.
 
 use crate::plugin_numbers::{HookNumbers, PluginError, PluginNumbers};
-use axum::http::Method;
 use orlop_app::{Application, Event, EventKind, RanIn, Scope, UnderWay, Watcher};
 use orlop_core::{Error, Map, Value};
 use std::collections::{BTreeMap, HashMap};
@@ -11,6 +10,10 @@ use std::time::{Duration, Instant};
 
 /// Upper bounds of the buckets durations are counted in, in seconds.
 const BOUNDS: &[f64] = &[0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0];
+
+/// How many numbers of models are kept apart. Requests may name any model, and what they name must not
+/// add up for as long as the server runs.
+const MOST_MODELS: usize = 1_000;
 
 /// What is told of each hook of each plugin.
 type OfHook = fn(&HookNumbers) -> Option<f64>;
@@ -33,7 +36,7 @@ pub struct Metrics(Arc<Mutex<Numbers>>);
 #[derive(Default)]
 struct Numbers {
     /// By method, route and status.
-    requests: BTreeMap<(String, String, u16), u64>,
+    requests: BTreeMap<(&'static str, String, u16), u64>,
     request_seconds: Histogram,
     /// By agent and outcome.
     turns: BTreeMap<(String, &'static str), u64>,
@@ -95,9 +98,9 @@ impl Metrics {
     }
 
     /// A request over HTTP was answered.
-    pub(crate) fn answered(&self, method: &Method, route: &str, status: u16, took: Duration) {
+    pub(crate) fn answered(&self, method: &'static str, route: &str, status: u16, took: Duration) {
         let mut numbers = self.numbers();
-        let key = (method.as_str().to_owned(), route.to_owned(), status);
+        let key = (method, route.to_owned(), status);
         *numbers.requests.entry(key).or_default() += 1;
         numbers.request_seconds.add(took);
     }
@@ -183,10 +186,6 @@ impl Watcher for Metrics {
                 }
                 return;
             }
-            EventKind::ToolCall { name, .. } => {
-                *numbers.tool_calls.entry(name.clone()).or_default() += 1;
-                return;
-            }
             EventKind::ModelFallback { .. } => {
                 numbers.fallbacks += 1;
                 return;
@@ -209,6 +208,11 @@ impl Watcher for Metrics {
         *numbers.turns.entry((agent, outcome)).or_default() += 1;
     }
 
+    fn tool_called(&self, tool: Option<&str>) {
+        let tool = tool.unwrap_or("unknown").to_owned();
+        *self.numbers().tool_calls.entry(tool).or_default() += 1;
+    }
+
     fn hook_failed(&self, plugin: &str, hook: &str, error: &Error) {
         self.numbers().plugins.failed(plugin, hook, error);
     }
@@ -229,6 +233,9 @@ impl Watcher for Metrics {
 
 impl Numbers {
     fn spent(&mut self, agent: &str, model: &str, usage: &Map) {
+        let is_it = |(of, name, _): &(String, String, String)| of == agent && name == model;
+        let is_one_too_many = self.tokens.len() >= MOST_MODELS && !self.tokens.keys().any(is_it);
+        let model = if is_one_too_many { "other" } else { model };
         for (kind, value) in usage.iter().filter(|(kind, _)| kind.ends_with("tokens")) {
             let name = (agent.to_owned(), model.to_owned(), kind.clone());
             *self.tokens.entry(name).or_default() += value.as_u64().unwrap_or_default();
@@ -261,4 +268,27 @@ fn labels(pairs: &[(&str, &str)]) -> String {
     let pairs: Vec<String> =
         pairs.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
     format!("{{{}}}", pairs.join(","))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn models_that_requests_name_do_not_add_up_without_end() {
+        let mut numbers = Numbers::default();
+        let usage = json!({ "input_tokens": 1, "cost": 0.5 });
+        let usage = usage.as_object().unwrap();
+        for n in 0..2 * MOST_MODELS {
+            numbers.spent("a", &format!("m{n}"), usage);
+            numbers.spent("a", "m0", usage);
+        }
+        assert_eq!((numbers.tokens.len(), numbers.cost.len()), (MOST_MODELS + 1, MOST_MODELS + 1));
+        let count = |model: &str| {
+            numbers.tokens[&("a".to_owned(), model.to_owned(), "input_tokens".to_owned())]
+        };
+        assert_eq!(count("m0"), 2 * MOST_MODELS as u64 + 1);
+        assert_eq!(count("other"), MOST_MODELS as u64);
+    }
 }

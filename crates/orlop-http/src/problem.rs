@@ -1,6 +1,7 @@
 //! Errors as clients see them: problem documents (RFC 9457) with `status`, `error_type` and
 //! `message`.
 
+use crate::request_id::{self, RequestId};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use orlop_core::{Error, ErrorClass};
@@ -13,6 +14,7 @@ pub struct Problem {
     error_type: &'static str,
     message: String,
     retry_after: Option<u32>,
+    request_id: Option<String>,
 }
 
 /// The document in the body.
@@ -42,7 +44,7 @@ fn client_closed_request() -> StatusCode {
 impl Problem {
     /// A problem that is no error of the application.
     pub fn new(status: StatusCode, error_type: &'static str, message: impl Into<String>) -> Self {
-        Self { status, error_type, message: message.into(), retry_after: None }
+        Self { status, error_type, message: message.into(), retry_after: None, request_id: None }
     }
 
     /// Who asks is not known.
@@ -69,6 +71,13 @@ impl Problem {
     #[must_use]
     pub fn retry_after(mut self, seconds: u32) -> Self {
         self.retry_after = Some(seconds);
+        self
+    }
+
+    /// The same, for a request whose id its body gave.
+    #[must_use]
+    pub(crate) fn of_request(mut self, id: &RequestId) -> Self {
+        self.request_id = Some(id.as_str().to_owned());
         self
     }
 
@@ -112,7 +121,8 @@ impl From<Error> for Problem {
             ErrorClass::Unavailable => Some(5),
             _ => None,
         };
-        Self { status, error_type: class.as_str(), message: error.to_string(), retry_after }
+        let message = error.to_string();
+        Self { status, error_type: class.as_str(), message, retry_after, request_id: None }
     }
 }
 
@@ -139,6 +149,9 @@ impl IntoResponse for Problem {
         }
         if self.status == StatusCode::UNAUTHORIZED {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        if let Some(id) = self.request_id.as_deref().and_then(|id| HeaderValue::from_str(id).ok()) {
+            headers.insert(request_id::HEADER, id);
         }
         // For routes whose clients read errors in another shape.
         response.extensions_mut().insert(self);

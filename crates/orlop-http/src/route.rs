@@ -71,6 +71,9 @@ describe_handlers! { () (A) (A, B) (A, B, C) (A, B, C, D) }
 const PROBLEMS: &[&str] =
     &["400", "401", "403", "404", "408", "409", "413", "415", "429", "499", "500", "502", "503"];
 
+/// What an id may be, as `orlop_app::check_id` has it.
+const ID: &str = "^[A-Za-z0-9][A-Za-z0-9._:@-]*$";
+
 impl Routes {
     /// No routes yet; what follows stands below `prefix`.
     pub(crate) fn new(prefix: &'static str) -> Self {
@@ -152,6 +155,7 @@ impl Routes {
         let problem = self.schemas.subschema_for::<Document<'static>>();
         let openai_error = self.schemas.subschema_for::<ErrorDocument<'static>>();
         let schemas = self.schemas.take_definitions(true);
+        let refused_headers = json!({ "x-request-id": reference("RequestId"), "Retry-After": reference("RetryAfter") });
         let document = json!({
             "openapi": "3.1.0",
             "info": {
@@ -163,12 +167,31 @@ impl Routes {
             "components": {
                 "schemas": schemas,
                 "securitySchemes": { "token": { "type": "http", "scheme": "bearer" } },
+                "parameters": {
+                    "RequestId": {
+                        "name": "x-request-id", "in": "header", "required": false,
+                        "description": "The id of the request, and of the turn that it begins. Without it a fresh one is made.",
+                        "schema": { "type": "string", "pattern": ID, "maxLength": orlop_app::MAX_ID },
+                    },
+                },
+                "headers": {
+                    "RequestId": {
+                        "description": "The id of the request, and of the turn that it began.",
+                        "schema": { "type": "string" },
+                    },
+                    "RetryAfter": {
+                        "description": "After how many seconds to try again, where that may help.",
+                        "schema": { "type": "integer", "minimum": 0 },
+                    },
+                },
                 "responses": {
                     "Problem": {
+                        "headers": refused_headers,
                         "description": "What went wrong, and what to do.",
                         "content": { "application/problem+json": { "schema": problem } },
                     },
                     "OpenAiError": {
+                        "headers": refused_headers,
                         "description": "What went wrong, and what to do.",
                         "content": { "application/json": { "schema": openai_error } },
                     },
@@ -226,6 +249,12 @@ impl Operation<'_> {
         self.responses.insert(status.to_owned(), json!({ "description": "Done." }));
     }
 
+    /// Adds a status that the route refuses requests with, beside those that every route has.
+    pub(crate) fn refuses(&mut self, status: &str) {
+        self.responses
+            .insert(status.to_owned(), json!({ "$ref": "#/components/responses/Problem" }));
+    }
+
     /// Adds a parameter for each field of a type.
     pub(crate) fn asks<T: JsonSchema>(&mut self, place: &str) {
         let schema = T::json_schema(self.schemas).to_value();
@@ -242,6 +271,14 @@ impl Operation<'_> {
         }
     }
 
+    /// Adds a header that may be sent.
+    pub(crate) fn asks_header(&mut self, name: &str, schema: Value, description: &str) {
+        self.parameters.push(json!({
+            "name": name, "in": "header", "schema": schema, "description": description,
+            "required": false,
+        }));
+    }
+
     fn document(mut self, summary: &str, id: &str, refused: &str) -> Value {
         for status in PROBLEMS {
             let problem = json!({ "$ref": format!("#/components/responses/{refused}") });
@@ -249,10 +286,12 @@ impl Operation<'_> {
         }
         let mut document = json!({ "operationId": id, "summary": summary });
         if let Some(right) = self.security {
-            document["security"] = json!([{}, { "token": [right] }]);
+            document["security"] = json!([{ "token": [right] }]);
         }
-        if !self.parameters.is_empty() {
-            document["parameters"] = self.parameters.into();
+        self.parameters.push(json!({ "$ref": "#/components/parameters/RequestId" }));
+        document["parameters"] = self.parameters.into();
+        for response in self.responses.values_mut().filter(|it| it.get("$ref").is_none()) {
+            response["headers"] = json!({ "x-request-id": reference("RequestId") });
         }
         if let Some(body) = self.body {
             document["requestBody"] = body;
@@ -264,6 +303,20 @@ impl Operation<'_> {
 
 /// What the ids of sessions, requests and all that is made of them look like.
 const ID: &str = "^[A-Za-z0-9][A-Za-z0-9._:@-]*$";
+
+fn reference(header: &str) -> Value {
+    json!({ "$ref": format!("#/components/headers/{header}") })
+}
+
+/// The document of a server that asks nobody who they are.
+pub(crate) fn without_security(mut document: Value) -> Value {
+    let paths = document.get_mut("paths").and_then(Value::as_object_mut);
+    let methods = paths.into_iter().flat_map(|paths| paths.values_mut());
+    for operation in methods.filter_map(Value::as_object_mut).flat_map(|it| it.values_mut()) {
+        operation.as_object_mut().map(|operation| operation.shift_remove("security"));
+    }
+    document
+}
 
 fn path_parameters(path: &str) -> Vec<Value> {
     let names = path.split('/').filter_map(|step| step.strip_prefix('{')?.strip_suffix('}'));

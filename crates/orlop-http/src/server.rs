@@ -4,7 +4,7 @@ use crate::identity::{Identity, Jwt, Tokens, bearer};
 use crate::limits::{Counts, Rates, Slot};
 use crate::metrics::Metrics;
 use crate::problem::Problem;
-use crate::route::Routes;
+use crate::route::{Routes, without_security};
 use crate::settings::Settings;
 use crate::{api, guard, openai, page, request_id};
 use axum::Router;
@@ -54,7 +54,10 @@ impl Server {
         Ok(Self(Arc::new(Inner {
             tokens: Tokens::new(&settings.tokens)?,
             jwt: settings.jwt.as_ref().map(Jwt::new).transpose()?,
-            document: routes().finish().1,
+            document: match settings.is_open() {
+                true => without_security(routes().finish().1),
+                false => routes().finish().1,
+            },
             metrics: settings.metrics.clone(),
             turns: Counts::default(),
             streams: Counts::default(),

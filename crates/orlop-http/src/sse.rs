@@ -5,9 +5,13 @@
 //! back with the number of the last event it has.
 
 use crate::limits::Slot;
-use crate::route::{Operation, Output};
+use crate::problem::Problem;
+use crate::route::{Input, Operation, Output};
+use crate::server::Server;
 use axum::body::Body;
-use axum::http::{HeaderMap, header};
+use axum::extract::FromRequestParts;
+use axum::http::header;
+use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use bytes::{BufMut, Bytes, BytesMut};
 use futures::future::{BoxFuture, FutureExt};
@@ -152,12 +156,52 @@ impl Output for EventStream {
     }
 }
 
-/// The number after which a client wants events: its `Last-Event-ID`, which browsers send when
-/// they come back, else what the query says.
-pub(crate) fn after(headers: &HeaderMap, query: Option<u64>) -> Result<Option<u64>, Error> {
-    let Some(given) = headers.get("last-event-id") else { return Ok(query) };
-    let number = given.to_str().ok().and_then(|text| text.trim().parse().ok());
-    number.map(Some).ok_or_else(|| {
-        Error::bad_argument("Last-Event-ID is no number of an event; send the `id` of one")
-    })
+/// The number of the last event that a client has, as browsers send it when they come back.
+pub(crate) struct LastEventId(Option<u64>);
+
+impl LastEventId {
+    /// The number after which the client wants events, where its query may say one, too.
+    pub(crate) fn or(self, query: Option<u64>) -> Option<u64> {
+        self.0.or(query)
+    }
+}
+
+impl FromRequestParts<Server> for LastEventId {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Server) -> Result<Self, Problem> {
+        let Some(given) = parts.headers.get("last-event-id") else { return Ok(Self(None)) };
+        let number = given.to_str().ok().and_then(|text| text.trim().parse().ok());
+        let odd = "Last-Event-ID is no number of an event; send the `id` of one";
+        number.map(|number| Self(Some(number))).ok_or_else(|| Error::bad_argument(odd).into())
+    }
+}
+
+impl Input for LastEventId {
+    fn describe(operation: &mut Operation<'_>) {
+        operation.asks_header(
+            "Last-Event-ID",
+            json!({ "type": "integer", "format": "uint64", "minimum": 0 }),
+            "The `id` of the last event that the client has: it wants those that follow. It counts before `after`.",
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::Counts;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stream_in_which_nothing_happens_says_that_it_is_there() {
+        let slot = Counts::default().take("t", 1).unwrap();
+        let (events, closing) = (futures::stream::pending().boxed(), futures::future::pending());
+        let mut stream = EventStream::new(events, Source::Everything, 0, closing.boxed(), slot);
+        let began = Instant::now();
+        for beat in 1..=3 {
+            let said = stream.next().await.unwrap().unwrap();
+            assert_eq!(said, b": still here\n\n".as_slice());
+            assert_eq!(began.elapsed().as_secs(), beat * HEARTBEAT.as_secs());
+        }
+    }
 }

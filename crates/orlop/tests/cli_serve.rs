@@ -6,8 +6,9 @@ mod common;
 
 use common::*;
 use serde_json::{Value, json};
+use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Lines};
-use tokio::net::TcpStream;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::process::{Child, ChildStderr};
 
 /// A server that runs.
@@ -40,10 +41,21 @@ async fn serve(place: &Place, arguments: &[&str]) -> Served {
 
 /// Sends a request to a route below `/api/v1`, or below `/v1`.
 async fn open(served: &Served, method: &str, path: &str, body: &str) -> TcpStream {
+    open_with(served, method, path, "", body).await
+}
+
+/// The same with further headers, each with its line end.
+async fn open_with(
+    served: &Served,
+    method: &str,
+    path: &str,
+    headers: &str,
+    body: &str,
+) -> TcpStream {
     let mut socket = TcpStream::connect(&served.address).await.unwrap();
     let prefix = if path.starts_with("/v1/") { "" } else { "/api/v1" };
     let head = format!(
-        "{method} {prefix}{path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        "{method} {prefix}{path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nContent-Type: application/json\r\n{headers}Content-Length: {}\r\n\r\n{body}",
         served.address,
         body.len()
     );
@@ -123,6 +135,19 @@ async fn heard(clients: &mut [TcpStream], words: &str) -> Vec<String> {
     all
 }
 
+/// The text of an answer as a client puts it together from its fragments.
+fn put_together(text: &str) -> String {
+    let mut answer = String::new();
+    for event in events(text) {
+        match event["type"].as_str().unwrap() {
+            "partial" => answer.push_str(event["message"]["content"].as_str().unwrap_or_default()),
+            "answer_restarted" => answer.clear(),
+            _ => {}
+        }
+    }
+    answer
+}
+
 #[tokio::test]
 async fn killed_in_the_middle_of_many_turns_it_goes_on_where_it_was() {
     const TURNS: usize = 50;
@@ -141,11 +166,14 @@ async fn killed_in_the_middle_of_many_turns_it_goes_on_where_it_was() {
     served.child.kill().await.unwrap();
     let served = drained(serve(&place, &[]).await);
     for (turn, seen) in seen.iter().enumerate() {
+        // Of an event that came in part, its client knows nothing.
+        let (seen, _) = seen.rsplit_once("\n\n").unwrap();
         let path = format!("/requests/r{turn}/events?after={}", last_id(seen));
         let rest = ask(&served, "GET", &path, "").await;
         // On a busy machine a turn may have been over before its server was killed.
-        let rest = format!("{seen}{rest}");
+        let rest = format!("{seen}\n\n{rest}");
         assert_eq!(rest.matches("event: final").count(), 1, "{turn}: {rest}");
+        assert_eq!(put_together(&rest), COUNTED, "{turn}: {rest}");
         let stored = ask(&served, "GET", &format!("/sessions/s{turn}"), "").await;
         for text in [&rest, &stored] {
             assert!(text.contains(&format!("\"content\":\"{COUNTED}\"")), "{turn}: {text}");
@@ -216,7 +244,7 @@ async fn told_to_end_in_the_middle_of_an_answer_it_loses_nothing() {
     }
 }
 
-/// The events of a response in what was read, whole ones only.
+/// The events in what was read, whole ones only.
 fn events(text: &str) -> Vec<Value> {
     let whole = text.rsplit_once("\n\n").map_or("", |(whole, _)| whole);
     let data = whole.lines().filter_map(|line| line.strip_prefix("data: "));
@@ -266,5 +294,75 @@ async fn killed_in_the_middle_of_responses_their_streams_go_on_after_what_was_se
         let (_, stored) = stored.split_once("\r\n\r\n").unwrap();
         let stored: Value = serde_json::from_str(stored).unwrap();
         assert_eq!((text_of(&stored), &stored["status"]), (COUNTED, &json!("completed")));
+    }
+}
+
+/// A collector that takes everything; what was sent to it.
+async fn collector() -> (String, Arc<Mutex<Vec<u8>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let taken = Arc::new(Mutex::new(Vec::new()));
+    let into = taken.clone();
+    tokio::spawn(async move {
+        while let Ok((socket, _)) = listener.accept().await {
+            tokio::spawn(collect(BufReader::new(socket), into.clone()));
+        }
+    });
+    (url, taken)
+}
+
+async fn collect(mut socket: BufReader<TcpStream>, into: Arc<Mutex<Vec<u8>>>) {
+    loop {
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            if socket.read_line(&mut head).await.unwrap_or(0) == 0 {
+                return;
+            }
+        }
+        assert!(head.starts_with("POST /v1/traces "), "{head}");
+        let head = head.to_lowercase();
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
+        let mut body = vec![0; length.parse().unwrap()];
+        socket.read_exact(&mut body).await.unwrap();
+        into.lock().unwrap().extend(body);
+        let done = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+        socket.get_mut().write_all(done).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn what_turns_did_reaches_a_collector_in_the_trace_of_the_client() {
+    let (url, taken) = collector().await;
+    let place = Place::new("serve-telemetry").await;
+    place.write("script.toml", "[[replies]]\ntext = [\"done\"]\n");
+    place.write(
+        "orlop.toml",
+        format!(
+            "[agents.default]\nprovider = \"scripted\"\nscript = \"script.toml\"\n[telemetry]\notlp_endpoint = \"{url}\"\n"
+        ),
+    );
+    let mut served = drained(serve(&place, &[]).await);
+    ask(&served, "POST", "/sessions", r#"{"session_id": "s"}"#).await;
+    let (trace, span) = ("4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7");
+    let parent = format!("traceparent: 00-{trace}-{span}-01\r\n");
+    let body = r#"{"content": "go", "stream": false, "request_id": "told"}"#;
+    let mut answer = String::new();
+    let mut client = open_with(&served, "POST", "/sessions/s/requests", &parent, body).await;
+    client.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.contains("done"), "{answer}");
+    signal(&served.child, "TERM");
+    let ended = tokio::time::timeout(BOUND, served.child.wait()).await.unwrap().unwrap();
+    assert_eq!(ended.code(), Some(0));
+    let taken = taken.lock().unwrap().clone();
+    let has = |bytes: &[u8]| taken.windows(bytes.len()).any(|window| window == bytes);
+    let hex = |text: &str| {
+        let digits = text.as_bytes().chunks(2);
+        let byte = |pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
+        digits.map(byte).collect::<Vec<u8>>()
+    };
+    // Ids go as their bytes, everything else as text.
+    assert!(has(&hex(trace)) && has(&hex(span)), "{}", String::from_utf8_lossy(&taken));
+    for words in ["invoke_agent", "gen_ai.conversation.id", "told"] {
+        assert!(has(words.as_bytes()), "{words}: {}", String::from_utf8_lossy(&taken));
     }
 }

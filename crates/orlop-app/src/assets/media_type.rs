@@ -34,7 +34,7 @@ pub(super) fn check_declared(declared: Option<&str>, types: Option<&[String]>) -
 /// Gives the type back if it is accepted.
 pub(super) fn check_allowed(media_type: String, types: Option<&[String]>) -> Result<String> {
     match types {
-        Some(types) if !allows(types, &media_type) => Err(Error::bad_argument(format!(
+        Some(types) if !allows(types, &media_type) => Err(Error::wrong_type(format!(
             "files of type {media_type} are not accepted here; assets.types accepts {}",
             match types {
                 [] => "none".to_owned(),

@@ -87,8 +87,8 @@ impl AssetFiles {
         &self.held.limits
     }
 
-    /// Keeps the bytes of `from` under a new id. What is too large, of a type that is not
-    /// accepted, or an image that is none is a bad argument; a folder that cannot be written is
+    /// Keeps the bytes of `from` under a new id. What is too large, or an image that is none, is a bad
+    /// argument; a type that is not accepted is a wrong type; a folder that cannot be written is
     /// unavailable. After a failure nothing is left.
     pub fn put(&self, scope: &Scope, upload: &Upload, from: impl Read) -> Result<AssetRecord> {
         let name = clean_name(&upload.name);
@@ -102,7 +102,9 @@ impl AssetFiles {
         let poured = self.pour(&name, from, &mut file, partial.path())?;
         let media_type = media_type_of(declared, &poured.head)
             .and_then(|found| media_type::check_allowed(found, self.held.limits.types.as_deref()))
-            .map_err(|reason| Error::bad_argument(format!("\"{name}\": {}", reason.message())))?;
+            .map_err(|reason| {
+                Error::new(reason.class(), format!("\"{name}\": {}", reason.message()))
+            })?;
         partial.finish(file, &path)?;
         Ok(AssetRecord {
             id,
@@ -185,6 +187,12 @@ impl AssetFiles {
     pub async fn read_async(&self, scope: &Scope, id: &str) -> Result<Vec<u8>> {
         let (files, scope, id) = (self.clone(), scope.clone(), id.to_owned());
         blocking(move || files.read(&scope, &id)).await
+    }
+
+    /// [`AssetFiles::open`] on a blocking thread.
+    pub async fn open_async(&self, scope: &Scope, id: &str) -> Result<File> {
+        let (files, scope, id) = (self.clone(), scope.clone(), id.to_owned());
+        blocking(move || files.open(&scope, &id)).await
     }
 
     /// [`AssetFiles::delete_all`] on a blocking thread.

@@ -134,14 +134,14 @@ fn limits_hold_and_leave_nothing() {
     );
     check_refused(
         put("x.pdf", None, b"%PDF-1.7"),
-        bad,
+        ErrorClass::WrongType,
         expect![[
             r#""x.pdf": files of type application/pdf are not accepted here; assets.types accepts image/*, text/plain"#
         ]],
     );
     check_refused(
         put("x.bin", Some("application/zip"), b"PK"),
-        bad,
+        ErrorClass::WrongType,
         expect![
             "files of type application/zip are not accepted here; assets.types accepts image/*, text/plain"
         ],

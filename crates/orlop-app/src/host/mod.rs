@@ -172,6 +172,12 @@ impl Host {
         let request_id =
             request.request_id.clone().unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
         check_id("request", &request_id)?;
+        // Of two that are the same, the second finds what became of the first.
+        let locks = &self.app.shared.locks;
+        let _beginning = match request.request_id.is_some() {
+            true => Some(locks.beginning(self.app.scope(), &request_id).await),
+            false => None,
+        };
         let request = self.branched(request, &request_id).await?;
         let session_id =
             request.session_id.clone().unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
@@ -259,7 +265,13 @@ impl Host {
             files: file_infos.clone(),
             headers: request.headers.clone(),
         };
-        let (request, metadata) = match app.intercept(input).await? {
+        // One that was sent before joins its turn, and what interceptors do is done.
+        let is_known = request.request_id.is_some() && app.session_of_request(id).await?.is_some();
+        let intercepted = match is_known {
+            true => None,
+            false => app.intercept(input).await?,
+        };
+        let (request, metadata) = match intercepted {
             Some(Interception::Handled(handled)) => {
                 app.keep_answer(id, session.as_deref(), &handled).await;
                 return Ok(answered(app, info, handled, inside.clone()));
@@ -277,7 +289,7 @@ impl Host {
             false => None,
         };
         let sent = app
-            .send_request(Request {
+            .begin_request(Request {
                 session: Target::StoredOrNew(NewSession {
                     agent: request.agent_id,
                     id: Some(info.session_id.clone()),
@@ -300,11 +312,12 @@ impl Host {
             .await?;
         app.adopt_assets(&request.attachments, &info.session_id).await?;
         let (ender, at_end, inside) = (app.clone(), info.clone(), inside.clone());
-        let ended = tokio::spawn(async move {
+        let ending = async move {
             ender.settled(&at_end.request_id).await;
             ender.tell_hosts(Hook::OnRequestEnd, &at_end).await;
             drop(inside);
-        });
+        };
+        let ended = tokio::spawn(ending.in_current_span());
         Ok(Chat {
             request_id: info.request_id.clone(),
             session_id: info.session_id.clone(),
@@ -337,10 +350,11 @@ fn answered(app: &Application, info: &RequestInfo, handled: Handled, inside: Ins
         kind,
     });
     let (ender, at_end) = (app.clone(), info.clone());
-    let ended = tokio::spawn(async move {
+    let ending = async move {
         ender.tell_hosts(Hook::OnRequestEnd, &at_end).await;
         drop(inside);
-    });
+    };
+    let ended = tokio::spawn(ending.in_current_span());
     Chat {
         request_id: info.request_id.clone(),
         session_id: info.session_id.clone(),

@@ -47,6 +47,7 @@ use replay::until_end;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use tokio::sync::mpsc;
+use tracing::Instrument;
 
 /// How many sequence numbers are kept free for fragments at a time.
 const FRAGMENTS: u64 = 4_096;
@@ -214,6 +215,15 @@ pub fn error_of(error: &Value) -> Error {
 impl Application {
     /// Sends a request. The turn runs on its own; the handle gives its events.
     pub async fn send_request(&self, request: Request) -> Result<RequestHandle> {
+        let _beginning = match &request.request_id {
+            Some(id) => Some(self.shared.locks.beginning(&self.scope, id).await),
+            None => None,
+        };
+        self.begin_request(request).await
+    }
+
+    /// Sends a request, which nobody else in this process begins at the same time.
+    pub(crate) async fn begin_request(&self, request: Request) -> Result<RequestHandle> {
         let request_id =
             request.request_id.clone().unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
         check_id("request", &request_id)?;
@@ -222,7 +232,6 @@ impl Application {
         if request.request_id.is_none() {
             return Ok(app.prepare(request, request_id).await?.spawn(closely));
         }
-        let _beginning = self.shared.locks.beginning(&self.scope, &request_id).await;
         if let Some(handle) = app.join(&request_id, closely).await? {
             return Ok(handle);
         }
@@ -236,17 +245,22 @@ impl Application {
         }
     }
 
-    /// The handle of a request that was sent before.
-    async fn join(&self, request_id: &str, closely: bool) -> Result<Option<RequestHandle>> {
+    /// The session of a request that was sent before, if one was.
+    pub(crate) async fn session_of_request(&self, request_id: &str) -> Result<Option<String>> {
         let key = (self.scope.clone(), request_id.to_owned());
         let running = locked(&self.shared.running).get(&key).map(|running| running.session.clone());
-        let session_id = match running {
-            Some(session) => session,
-            None => match self.shared.store.turn(&self.scope, request_id).await? {
-                Some(turn) => turn.session,
-                None => return Ok(None),
-            },
-        };
+        match running {
+            Some(session) => Ok(Some(session)),
+            None => {
+                let turn = self.shared.store.turn(&self.scope, request_id).await?;
+                Ok(turn.map(|turn| turn.session))
+            }
+        }
+    }
+
+    /// The handle of a request that was sent before.
+    async fn join(&self, request_id: &str, closely: bool) -> Result<Option<RequestHandle>> {
+        let Some(session_id) = self.session_of_request(request_id).await? else { return Ok(None) };
         let events = match closely {
             true => self.request_events_closely(request_id, 0).await?,
             false => self.request_events(request_id, 0).await?,
@@ -462,8 +476,17 @@ impl Driver {
             events,
         };
         self.register();
-        tokio::spawn(self.run());
+        self.start();
         handle
+    }
+
+    /// Lets it run, in a task of its own. What is logged there names the request and the session.
+    fn start(self) {
+        let span = tracing::info_span!(
+            target: "orlop::app", parent: None, "turn",
+            request_id = self.request, session_id = self.session.id()
+        );
+        tokio::spawn(self.run().instrument(span));
     }
 
     fn register(&mut self) {

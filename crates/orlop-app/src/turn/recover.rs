@@ -113,9 +113,7 @@ impl Application {
         driver.register();
         match recovery {
             Recovery::Settle => Box::pin(driver.run()).await,
-            Recovery::Resume => {
-                tokio::spawn(driver.run());
-            }
+            Recovery::Resume => driver.start(),
         }
         Ok(true)
     }

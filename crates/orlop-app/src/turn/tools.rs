@@ -85,6 +85,7 @@ impl Driver {
             return Ok((Call::of(id, call, CallState::Caller), Vec::new()));
         }
         let tool = core.tool_for(&call, &self.config).await?;
+        self.app.tool_called(tool.is_some().then_some(&name));
         match self.app.shared.arguments.read(tool.as_ref(), &call).await {
             Ok(arguments) => call.payload = arguments,
             Err(reason) => return Ok(closed(id, raw, call, &reason)),
@@ -186,6 +187,7 @@ impl Driver {
         reason: &str,
     ) -> (Call, Vec<EventKind>) {
         let (id, call) = self.identify(&raw, index, taken).await;
+        self.app.tool_called(None);
         closed(id, raw, call, reason)
     }
 

@@ -1,18 +1,18 @@
 //! Files to attach: they come as multipart forms and go straight to disk.
 
+use super::file::File;
 use super::view::{AssetView, OfSession};
 use crate::caller::{self, Caller, Chat};
 use crate::extract::{Created, Nothing, Path, Query, slow};
 use crate::problem::Problem;
-use crate::route::{Input, Operation, Output};
+use crate::route::{Input, Operation};
 use crate::server::Server;
 use axum::extract::multipart::{Field, Multipart, MultipartError};
 use axum::extract::{FromRequest, Request};
-use axum::http::{StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::http::{HeaderMap, StatusCode};
 use bytes::{Buf, Bytes};
 use orlop_app::assets::Upload;
-use orlop_core::Error;
+use orlop_core::{Error, ErrorClass};
 use serde_json::json;
 use std::io::{ErrorKind, Read};
 use tokio::sync::mpsc;
@@ -79,7 +79,19 @@ async fn store(
     let (kept, problem) = tokio::join!(kept, sent);
     match problem {
         Some(problem) => Err(problem),
-        None => Ok(kept?.into()),
+        None => Ok(kept.map_err(refused)?.into()),
+    }
+}
+
+/// A file of a type that is not taken here is told apart from what is wrong with it.
+fn refused(error: Error) -> Problem {
+    match error.class() {
+        ErrorClass::WrongType => Problem::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "unsupported_media_type",
+            error.message(),
+        ),
+        _ => error.into(),
     }
 }
 
@@ -156,9 +168,10 @@ impl Input for Form {
 pub(super) async fn get(
     caller: Caller<caller::Read>,
     Path(id): Path<String>,
+    headers: HeaderMap,
 ) -> Result<File, Problem> {
-    let (record, bytes) = caller.app().read_asset(&id).await?;
-    Ok(File { name: record.name, media_type: record.media_type, bytes })
+    let (record, file) = caller.app().open_asset(&id).await?;
+    File::new(record, file, &headers)
 }
 
 pub(super) async fn delete(
@@ -167,43 +180,4 @@ pub(super) async fn delete(
 ) -> Result<Nothing, Problem> {
     caller.app().delete_asset(&id).await?;
     Ok(Nothing)
-}
-
-/// A file, to be saved and never to be shown as a page of this server.
-pub(super) struct File {
-    name: String,
-    media_type: String,
-    bytes: Vec<u8>,
-}
-
-impl IntoResponse for File {
-    fn into_response(self) -> Response {
-        let headers = [
-            (header::CONTENT_TYPE, self.media_type),
-            (
-                header::CONTENT_DISPOSITION,
-                format!("attachment; filename*=UTF-8''{}", quoted(&self.name)),
-            ),
-        ];
-        (headers, self.bytes).into_response()
-    }
-}
-
-/// A name as headers carry it: everything but letters and digits as `%XX`.
-fn quoted(name: &str) -> String {
-    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~".contains(byte);
-    name.bytes().fold(String::new(), |mut out, byte| {
-        match plain(&byte) {
-            true => out.push(char::from(byte)),
-            false => out.push_str(&format!("%{byte:02X}")),
-        }
-        out
-    })
-}
-
-impl Output for File {
-    fn describe(operation: &mut Operation<'_>) {
-        let schema = json!({ "type": "string", "format": "binary" });
-        operation.answers("200", "*/*", schema);
-    }
 }

@@ -4,8 +4,7 @@ use super::view::FollowEvents;
 use crate::caller::{Caller, Read};
 use crate::extract::Query;
 use crate::problem::Problem;
-use crate::sse::{EventStream, Source, after};
-use axum::http::HeaderMap;
+use crate::sse::{EventStream, LastEventId, Source};
 use futures::future::ready;
 use futures::stream::StreamExt;
 use orlop_app::Follow;
@@ -13,9 +12,9 @@ use orlop_app::Follow;
 pub(super) async fn follow(
     caller: Caller<Read>,
     Query(query): Query<FollowEvents>,
-    headers: HeaderMap,
+    last: LastEventId,
 ) -> Result<EventStream, Problem> {
-    let after = after(&headers, query.after)?;
+    let after = last.or(query.after);
     let app = caller.app();
     if let Some(session) = &query.session_id {
         super::sessions::summary(&app, session).await?;

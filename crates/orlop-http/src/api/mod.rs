@@ -5,6 +5,7 @@ mod agents;
 mod assets;
 mod completions;
 mod events;
+mod file;
 mod info;
 mod requests;
 mod sessions;

@@ -5,26 +5,24 @@ use super::view::{
     After, Allowed, ApprovalPolicy, Cancel, List, ListRequests, NewRequest, RequestView,
     TurnResult, Verdict,
 };
-use crate::caller::{Caller, Chat, Read};
+use crate::begin::Events;
+use crate::caller::{Caller, Chat, Read, told_headers};
 use crate::extract::{Json, OptionalJson, Path, Query};
 use crate::problem::Problem;
 use crate::request_id::{self, RequestId};
 use crate::route::{Input, Operation, Output};
 use crate::server::ending;
-use crate::sse::{EventStream, Source, after};
+use crate::sse::{EventStream, LastEventId, Source};
 use axum::http::{HeaderMap, HeaderValue};
 use axum::response::{IntoResponse, Response};
-use futures::stream::{BoxStream, StreamExt};
-use orlop_app::{Approval, ChatRequest, Decision, Event, EventKind, Wait, error_of};
+use futures::stream::StreamExt;
+use orlop_app::{Approval, ChatRequest, Decision, EventKind, Wait, error_of};
 use orlop_core::{Error, ErrorClass, Map, Value};
-use std::sync::Arc;
 use std::time::Duration;
 
 impl Input for HeaderMap {
     fn describe(_: &mut Operation<'_>) {}
 }
-
-type Events = BoxStream<'static, Arc<Event>>;
 
 /// A turn, as it happens or as a whole.
 pub(super) enum Turn {
@@ -43,17 +41,36 @@ pub(super) async fn send(
     caller.may_override(Some(&new.overrides))?;
     let id = caller.request_id.clone().or_of_body(new.request_id.take());
     orlop_app::check_id("request", id.as_str())?;
+    tracing::Span::current().record("request_id", id.as_str());
+    turn(&caller, &id, session_id, &headers, new).await.map_err(|problem| problem.of_request(&id))
+}
+
+async fn turn(
+    caller: &Caller<Chat>,
+    id: &RequestId,
+    session_id: String,
+    headers: &HeaderMap,
+    new: NewRequest,
+) -> Result<Turn, Problem> {
     let stream = new.stream;
-    let events = match joined(&caller, &id, &session_id, stream).await? {
+    // A turn that begins must not be answered with a refusal.
+    let slot = stream.then(|| caller.server.take_stream(&caller.identity)).transpose()?;
+    let events = match joined(caller, id, &session_id, stream).await? {
         Some(events) => events,
-        None => begun(&caller, &id, &session_id, &headers, new).await?,
+        None => begun(caller, id, &session_id, headers, new).await?,
     };
-    match stream {
-        true => {
+    let closing = caller.server.closing();
+    match slot {
+        Some(slot) => {
             let source = Source::Request(id.as_str().to_owned());
-            Ok(Turn::Stream(id, stream_of(&caller, events, source, 0)?))
+            Ok(Turn::Stream(id.clone(), EventStream::new(events, source, 0, closing, slot)))
         }
-        false => Ok(Turn::Whole(Box::new(whole(&id, session_id, events).await?))),
+        None => tokio::select! {
+            biased;
+            whole = whole(id, session_id, events) => Ok(Turn::Whole(Box::new(whole?))),
+            // It is cut off. It goes on when a server takes it up; asking again with its id joins it.
+            () = closing => Err(ending()),
+        },
     }
 }
 
@@ -93,38 +110,28 @@ async fn begun(
     new: NewRequest,
 ) -> Result<Events, Problem> {
     summary(&caller.app(), session_id).await?;
-    let slot = caller.server.take_turn(&caller.identity)?;
     let wait = patience(caller, session_id, new.queue).await?;
     let queued = new.queue.then(|| caller.server.metrics().queued());
-    let chat = caller
-        .host
-        .chat(ChatRequest {
-            session_id: Some(session_id.to_owned()),
-            content: new.content,
-            multipart_content: new.multipart_content,
-            attachments: new.attachments,
-            overrides: new.overrides,
-            request_id: Some(id.as_str().to_owned()),
-            stream: new.stream,
-            wait,
-            approval: match new.approval {
-                ApprovalPolicy::Wait => Approval::Wait,
-                ApprovalPolicy::Allow => Approval::Allow,
-                ApprovalPolicy::Deny => Approval::Deny,
-            },
-            closely: new.stream,
-            headers: told_headers(headers),
-            context: caller.context(new.context),
-            ..ChatRequest::default()
-        })
-        .await?;
-    drop(queued);
-    let (events, ended) = chat.into_parts();
-    tokio::spawn(async move {
-        let _ = ended.await;
-        drop(slot);
-    });
-    Ok(events)
+    let request = ChatRequest {
+        session_id: Some(session_id.to_owned()),
+        content: new.content,
+        multipart_content: new.multipart_content,
+        attachments: new.attachments,
+        overrides: new.overrides,
+        request_id: Some(id.as_str().to_owned()),
+        stream: new.stream,
+        wait,
+        approval: match new.approval {
+            ApprovalPolicy::Wait => Approval::Wait,
+            ApprovalPolicy::Allow => Approval::Allow,
+            ApprovalPolicy::Deny => Approval::Deny,
+        },
+        closely: new.stream,
+        headers: told_headers(headers),
+        context: caller.context(new.context),
+        ..ChatRequest::default()
+    };
+    Ok(caller.server.begin(&caller.identity, request, queued).await?.events)
 }
 
 /// How long a request waits for its session: not for a turn that runs, unless it queues, but for
@@ -143,25 +150,6 @@ async fn patience(caller: &Caller<Chat>, session_id: &str, queue: bool) -> Resul
 
 /// How long what follows a turn may keep its session.
 const AFTERMATH: Duration = Duration::from_secs(5);
-
-/// The headers, as interceptors see them: without what lets somebody in.
-fn told_headers(headers: &HeaderMap) -> Map {
-    let secret = ["authorization", "cookie", "proxy-authorization"];
-    let told = headers.iter().filter(|(name, _)| !secret.contains(&name.as_str()));
-    let told =
-        told.filter_map(|(name, value)| Some((name.to_string(), value.to_str().ok()?.into())));
-    told.collect()
-}
-
-fn stream_of<R>(
-    caller: &Caller<R>,
-    events: Events,
-    source: Source,
-    after: u64,
-) -> Result<EventStream, Problem> {
-    let slot = caller.server.take_stream(&caller.identity)?;
-    Ok(EventStream::new(events, source, after, caller.server.closing(), slot))
-}
 
 /// Waits for the end of a turn.
 async fn whole(
@@ -187,7 +175,7 @@ async fn whole(
             _ => {}
         }
     }
-    // The turn goes on when a server takes it up; asking again with its id joins it.
+    // It stopped at a checkpoint.
     Err(ending())
 }
 
@@ -214,11 +202,13 @@ pub(super) async fn events(
     caller: Caller<Read>,
     Path(request): Path<String>,
     Query(query): Query<After>,
-    headers: HeaderMap,
+    last: LastEventId,
 ) -> Result<EventStream, Problem> {
-    let after = after(&headers, query.after)?.unwrap_or_default();
+    let after = last.or(query.after).unwrap_or_default();
+    let slot = caller.server.take_stream(&caller.identity)?;
     let events = caller.app().request_events_closely(&request, after).await?;
-    stream_of(&caller, events, Source::Request(request), after)
+    let closing = caller.server.closing();
+    Ok(EventStream::new(events, Source::Request(request), after, closing, slot))
 }
 
 pub(super) async fn cancel(

@@ -10,6 +10,7 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use orlop_app::Scope;
+use orlop_core::Error;
 use serde_json::Value;
 
 impl Input for State<Server> {}
@@ -18,12 +19,20 @@ pub(super) async fn healthz() -> Json<Status> {
     Json(Status { status: "ok".to_owned() })
 }
 
-/// The store answers, and the door is open.
+/// The store answers, the door is open, and the plugins are there without which requests fail.
 pub(super) async fn readyz(State(server): State<Server>) -> Result<Json<Status>, Problem> {
     if server.phase() != Phase::Open {
         return Err(ending());
     }
     server.app().store().head(&Scope::local(), "readyz").await?;
+    let missing = server.app().missing_plugins();
+    if !missing.is_empty() {
+        return Err(Error::unavailable(format!(
+            "plugins that are needed have failed: {}; `orlop plugin list` says why",
+            missing.join(", ")
+        ))
+        .into());
+    }
     Ok(Json(Status { status: "ready".to_owned() }))
 }
 

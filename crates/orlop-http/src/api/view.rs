@@ -45,8 +45,29 @@ impl From<Head> for SessionSummary {
     }
 }
 
+/// The fields of a session, alone or with what it is shown with. What a plugin of such a name adds cannot
+/// be told, since a key stands in an object once.
+const OWN_FIELDS: [&str; 14] = [
+    "session_id",
+    "agent_id",
+    "title",
+    "created_at",
+    "updated_at",
+    "revision",
+    "message_count",
+    "pinned",
+    "archived",
+    "first_index",
+    "messages",
+    "metadata",
+    "message_index",
+    "snippet",
+];
+
 impl From<Summary> for SessionSummary {
     fn from(summary: Summary) -> Self {
+        let mut plugins = summary.plugins;
+        plugins.retain(|name, _| !OWN_FIELDS.contains(&name.as_str()));
         Self {
             session_id: summary.session_id,
             agent_id: summary.agent_id,
@@ -57,7 +78,7 @@ impl From<Summary> for SessionSummary {
             message_count: summary.message_count,
             pinned: summary.pinned,
             archived: summary.archived,
-            plugins: summary.plugins,
+            plugins,
         }
     }
 }
@@ -642,4 +663,34 @@ impl From<AssetRecord> for AssetView {
 pub(crate) struct Status {
     /// `ok`, `ready`, or what is missing.
     pub(crate) status: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_a_plugin_adds_cannot_stand_in_for_what_a_session_has() {
+        let mut plugins: Map =
+            OWN_FIELDS.iter().map(|name| ((*name).to_owned(), json!(1))).collect();
+        plugins.insert("badge".to_owned(), json!("new"));
+        let summary = SessionSummary::from(Summary {
+            session_id: "s".to_owned(),
+            agent_id: None,
+            title: None,
+            created_at: String::new(),
+            updated_at: String::new(),
+            revision: 1,
+            message_count: 0,
+            pinned: false,
+            archived: false,
+            plugins,
+        });
+        let found = Found { summary, message_index: 3, snippet: "x".to_owned() };
+        let text = serde_json::to_string(&found).unwrap();
+        assert!(crate::unique_keys::check(&text).is_ok(), "{text}");
+        let shown: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!((&shown["session_id"], &shown["badge"]), (&json!("s"), &json!("new")));
+    }
 }

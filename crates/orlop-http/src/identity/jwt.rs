@@ -2,11 +2,13 @@
 
 use super::{Identity, Right};
 use crate::problem::Problem;
-use jsonwebtoken::jwk::{AlgorithmParameters, Jwk, JwkSet};
+use jsonwebtoken::jwk::{AlgorithmParameters, Jwk, PublicKeyUse};
 use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header};
 use orlop_app::Scope;
 use orlop_app::config::ServerJwt;
 use orlop_core::{Error, Map, Result, Value};
+use serde::Deserialize;
+use std::str::FromStr;
 
 /// What signed tokens are checked by.
 pub(crate) struct Jwt {
@@ -41,9 +43,9 @@ impl Jwt {
                     ))
                 };
                 let text = std::fs::read_to_string(file).map_err(|error| bad(error.to_string()))?;
-                let set: JwkSet =
+                let set: KeySet =
                     serde_json::from_str(&text).map_err(|error| bad(error.to_string()))?;
-                let keys: Vec<Key> = set.keys.iter().filter_map(public_key).collect();
+                let keys: Vec<Key> = set.keys.into_iter().filter_map(public_key).collect();
                 if keys.is_empty() {
                     return Err(bad("it has no public keys".to_owned()));
                 }
@@ -116,9 +118,20 @@ fn rights<'a>(names: impl Iterator<Item = &'a str>) -> Vec<Right> {
     names.filter_map(Right::named).collect()
 }
 
-/// A key of a set; secrets have no place in a file of public keys.
-fn public_key(jwk: &Jwk) -> Option<Key> {
-    let algorithms = match &jwk.algorithm {
+/// A JSON Web Key Set. Each key is read by itself: one of a kind that is not known here keeps nobody from
+/// the others.
+#[derive(Deserialize)]
+struct KeySet {
+    keys: Vec<Value>,
+}
+
+/// A key of a set, for what the set says that it is for: `use` and `alg`. Secrets have no place in a file
+/// of public keys.
+fn public_key(jwk: Value) -> Option<Key> {
+    let jwk: Jwk = serde_json::from_value(jwk).ok()?;
+    let is_for_signatures =
+        matches!(jwk.common.public_key_use, None | Some(PublicKeyUse::Signature));
+    let mut algorithms = match &jwk.algorithm {
         AlgorithmParameters::RSA(_) => vec![
             Algorithm::RS256,
             Algorithm::RS384,
@@ -131,6 +144,13 @@ fn public_key(jwk: &Jwk) -> Option<Key> {
         AlgorithmParameters::OctetKeyPair(_) => vec![Algorithm::EdDSA],
         AlgorithmParameters::OctetKey(_) => return None,
     };
-    let key = DecodingKey::from_jwk(jwk).ok()?;
-    Some(Key { id: jwk.common.key_id.clone(), algorithms, key })
+    if let Some(only) = jwk.common.key_algorithm {
+        let only = Algorithm::from_str(&only.to_string()).ok();
+        algorithms.retain(|algorithm| Some(*algorithm) == only);
+    }
+    if !is_for_signatures || algorithms.is_empty() {
+        return None;
+    }
+    let key = DecodingKey::from_jwk(&jwk).ok()?;
+    Some(Key { id: jwk.common.key_id, algorithms, key })
 }

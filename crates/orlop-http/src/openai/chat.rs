@@ -5,7 +5,7 @@ use super::conversation::{ChatMessage, messages};
 use super::error::{Answer, Failure};
 use super::options::{caller_tools, output_schema, overrides, tool_choice};
 use super::shape::{ChatCompletion, Shown};
-use super::turns::{self, Abandoned, Caller, Json, event_stream, finish, seconds_now};
+use super::turns::{self, Caller, Json, event_stream, finish, seconds_now};
 use orlop_app::ChatRequest;
 use orlop_core::{Map, Value};
 use schemars::JsonSchema;
@@ -58,17 +58,15 @@ pub(super) async fn create(
     };
     let id = format!("chatcmpl-{}", caller.request());
     let head = Head { id, created: seconds_now(), model };
-    let events = caller.chat(request).await?;
-    let abandoned = Abandoned::unless_stored(&app, caller.request(), false);
-    if stream {
+    let slot = stream.then(|| caller.take_stream()).transpose()?;
+    let begun = caller.chat(request).await?;
+    if let Some(slot) = slot {
         let options = fields.get("stream_options");
         let with_usage = options.and_then(|it| it.get("include_usage")?.as_bool()).unwrap_or(false);
         let chunks = Chunks::new(head, with_usage, hold);
-        return event_stream(&caller, events, chunks, abandoned).map(Shown::of);
+        return event_stream(&caller, begun, chunks, slot).map(Shown::of);
     }
-    let done = finish(events).await;
-    abandoned.forget();
-    let done = done?;
+    let done = finish(&caller, begun).await?;
     let completion = completion(&head, &done.messages, done.usage.as_ref(), &done.calls);
     Ok(Shown::json(completion))
 }

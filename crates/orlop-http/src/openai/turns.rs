@@ -1,16 +1,18 @@
 //! From a client's request to a turn, and from its events to an answer.
 
 use super::error::{Answer, Failure};
+pub(super) use crate::begin::{Abandoned, Begun, Events};
+use crate::caller::told_headers;
 use crate::extract::{body_of, parsed, refuse_forms};
 use crate::identity::{Identity, Right};
 use crate::limits::Slot;
 use crate::request_id::RequestId;
 use crate::route::{Input, Operation};
-use crate::server::Server;
+use crate::server::{Server, ending};
 use axum::body::Body;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderValue, header};
 use axum::response::IntoResponse;
 use futures::future::BoxFuture;
 use futures::stream::{BoxStream, StreamExt};
@@ -25,9 +27,6 @@ use std::time::Duration;
 /// How long a stream may be silent. Clients and what stands between take silence for a broken
 /// connection.
 const HEARTBEAT: Duration = Duration::from_secs(15);
-
-/// The events of a request.
-pub(super) type Events = BoxStream<'static, Arc<Event>>;
 
 /// How many events that are there already go out in one piece.
 const AT_ONCE: usize = 64;
@@ -87,16 +86,14 @@ impl Caller {
     }
 
     /// Begins a turn, if there is room for one.
-    pub(super) async fn chat(&self, request: ChatRequest) -> Answer<Events> {
-        let slot = self.server.take_turn(&self.identity)?;
+    pub(super) async fn chat(&self, request: ChatRequest) -> Answer<Begun> {
         let request = ChatRequest { closely: request.stream, ..request };
-        let chat = self.server.host(&self.identity).chat(request).await?;
-        let (events, ended) = chat.into_parts();
-        tokio::spawn(async move {
-            let _ = ended.await;
-            drop(slot);
-        });
-        Ok(events)
+        Ok(self.server.begin(&self.identity, request, None).await?)
+    }
+
+    /// Room for an event stream, to be taken before anything is begun.
+    pub(super) fn take_stream(&self) -> Answer<Slot> {
+        Ok(self.server.take_stream(&self.identity)?)
     }
 }
 
@@ -147,14 +144,6 @@ impl<T: DeserializeOwned> FromRequest<Server> for Json<T> {
     }
 }
 
-/// What interceptors see of the headers; names in lower case, without what proves who asks.
-fn told_headers(headers: &HeaderMap) -> Map {
-    let secret = [header::AUTHORIZATION, header::COOKIE, header::PROXY_AUTHORIZATION];
-    let told = headers.iter().filter(|(name, _)| !secret.contains(name));
-    told.filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.into())))
-        .collect()
-}
-
 /// The settings of the agent that a client names as its model.
 pub(super) fn agent(app: &Application, model: &str) -> Answer<Config> {
     match app.agent(model) {
@@ -180,8 +169,19 @@ pub(super) struct Done {
     pub(super) calls: Vec<CallerCall>,
 }
 
-/// Waits for the end of a request. A failure is an error.
-pub(super) async fn finish(mut events: Events) -> Answer<Done> {
+/// Waits for the end of a request. A failure is an error, and so is a server that ends before.
+pub(super) async fn finish(caller: &Caller, begun: Begun) -> Answer<Done> {
+    let Begun { events, abandoned } = begun;
+    let done = tokio::select! {
+        biased;
+        done = outcome_of(events) => done,
+        () = caller.server.closing() => Err(ending().into()),
+    };
+    abandoned.forget();
+    done
+}
+
+async fn outcome_of(mut events: Events) -> Answer<Done> {
     while let Some(event) = events.next().await {
         match &event.kind {
             EventKind::Final { messages, usage, caller_calls, .. } => {
@@ -199,39 +199,7 @@ pub(super) async fn finish(mut events: Events) -> Answer<Done> {
             _ => {}
         }
     }
-    Err(Error::unavailable("the server stops; ask again").into())
-}
-
-/// Cancels a request that nobody can hear of any more, because it is not stored and whoever sent
-/// it is gone. One that was stored by somebody else who gave it the same id goes on.
-pub(super) struct Abandoned {
-    app: Application,
-    request: Option<String>,
-}
-
-impl Abandoned {
-    pub(super) fn unless_stored(app: &Application, request: &str, stored: bool) -> Self {
-        Self { app: app.clone(), request: (!stored).then(|| request.to_owned()) }
-    }
-
-    /// It is over.
-    pub(super) fn forget(mut self) {
-        self.request = None;
-    }
-}
-
-impl Drop for Abandoned {
-    fn drop(&mut self) {
-        let Some(request) = self.request.take() else { return };
-        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        let app = self.app.clone();
-        runtime.spawn(async move {
-            if let Ok(None) = app.store().turn(app.scope(), &request).await {
-                // One that is over by now is not found.
-                let _ = app.cancel_request(&request, "the client is gone").await;
-            }
-        });
-    }
+    Err(ending().into())
 }
 
 /// What becomes of the events of a request on their way to a client.
@@ -247,17 +215,17 @@ pub(super) trait Translate: Send + 'static {
 /// request goes on at its own pace, however slowly they are read.
 pub(super) fn event_stream(
     caller: &Caller,
-    events: Events,
+    begun: Begun,
     translate: impl Translate,
-    abandoned: Abandoned,
+    slot: Slot,
 ) -> Answer {
     let pieces = Pieces {
-        events: events.ready_chunks(AT_ONCE).boxed(),
+        events: begun.events.ready_chunks(AT_ONCE).boxed(),
         closing: caller.server.closing(),
         translate,
-        abandoned: Some(abandoned),
+        abandoned: Some(begun.abandoned),
         over: false,
-        _slot: caller.server.take_stream(&caller.identity)?,
+        _slot: slot,
     };
     let pieces = futures::stream::unfold(pieces, |mut pieces| async move {
         let text = pieces.next().await?;
@@ -324,4 +292,37 @@ pub(super) fn seconds_of(event: &Event) -> i64 {
 pub(super) fn seconds_now() -> i64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     now.map(|time| i64::try_from(time.as_secs()).unwrap_or(i64::MAX)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::Counts;
+    use futures::future::FutureExt;
+    use tokio::time::Instant;
+
+    struct Silent;
+
+    impl Translate for Silent {
+        fn event(&mut self, _: &Event, _: &mut String) {}
+
+        fn cut(&mut self, _: &mut String) {}
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stream_in_which_nothing_happens_says_that_it_is_there() {
+        let mut pieces = Pieces {
+            events: futures::stream::pending().boxed(),
+            closing: futures::future::pending().boxed(),
+            translate: Silent,
+            abandoned: None,
+            over: false,
+            _slot: Counts::default().take("t", 1).unwrap(),
+        };
+        let began = Instant::now();
+        for beat in 1..=3 {
+            assert_eq!(pieces.next().await.unwrap(), ": still here\n\n");
+            assert_eq!(began.elapsed().as_secs(), beat * HEARTBEAT.as_secs());
+        }
+    }
 }

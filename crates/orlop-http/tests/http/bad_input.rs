@@ -201,4 +201,66 @@ async fn files_that_are_too_large_are_refused_and_leave_nothing() {
     assert_eq!(status, 413, "{problem}");
     assert!(problem["message"].as_str().unwrap().contains("larger than 1000"), "{problem}");
     assert_eq!(put(200_000).await.0, 413);
+    assert_eq!(site.files(), 1);
+    let app = site.host.app();
+    assert_eq!(app.store().assets(app.scope(), None).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn files_of_types_that_are_not_taken_are_refused_and_leave_nothing() {
+    let types = Some(vec!["image/*".to_owned(), "text/plain".to_owned()]);
+    let settings = Settings { asset_types: types, ..Settings::default() };
+    let site = Site::with(&Scene::default(), settings).await;
+    let put = async |kind: &str, bytes: &str| {
+        let form = format!(
+            "--X\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a\"\r\n{kind}\r\n{bytes}\r\n--X--\r\n"
+        );
+        let request = site.request(Method::POST, "/assets");
+        let request = request.header("content-type", "multipart/form-data; boundary=X").body(form);
+        answer(request.send().await.unwrap()).await
+    };
+    assert_eq!(put("Content-Type: text/plain\r\n", "hello").await.0, 201);
+    assert_eq!(put("", "GIF89a").await.0, 201);
+    for (what, kind, bytes) in [
+        ("what it says", "Content-Type: application/zip\r\n", "PK"),
+        ("what its bytes say", "", "%PDF-1.7"),
+        ("what its bytes say", "Content-Type: application/octet-stream\r\n", "%PDF-1.7"),
+    ] {
+        let (status, problem) = put(kind, bytes).await;
+        assert_eq!(status, 415, "{what}: {problem}");
+        assert_eq!(problem["error_type"], "unsupported_media_type");
+        assert!(problem["message"].as_str().unwrap().contains("image/*, text/plain"), "{problem}");
+    }
+    assert_eq!(put("Content-Type: image/png\r\n", "GIF89a").await.0, 400);
+    assert_eq!(site.files(), 2);
+}
+
+#[tokio::test]
+async fn a_key_that_is_there_twice_is_refused_at_every_depth() {
+    let site = Site::open(&Scene::default()).await;
+    site.session("s").await;
+    for (path, body) in [
+        ("/sessions", r#"{"session_id": "a", "session_id": "b"}"#),
+        ("/sessions", r#"{"session_id": "a", "metadata": {"x": {"y": 1, "y": 2}}}"#),
+        ("/sessions/s/requests", r#"{"content": [{"a": 1, "a": 2}]}"#),
+        (
+            "/sessions/s/requests",
+            r#"{"content": "x", "overrides": {"temperature": 1, "temperature": 0}}"#,
+        ),
+        ("/sessions/s/messages", r#"{"role": "user", "content": {"a": [{"b": 1, "b": 1}]}}"#),
+        ("//v1/chat/completions", r#"{"model": "default", "model": "other", "messages": []}"#),
+        (
+            "//v1/chat/completions",
+            r#"{"model": "default", "messages": [{"role": "user", "role": "system", "content": "x"}]}"#,
+        ),
+        (
+            "//v1/responses",
+            r#"{"model": "default", "input": "x", "metadata": {"a": "1", "a": "2"}}"#,
+        ),
+    ] {
+        let request = site.request(Method::POST, path).header("content-type", "application/json");
+        let (status, problem) = answer(request.body(body).send().await.unwrap()).await;
+        assert_eq!(status, 400, "{path} {body} {problem}");
+        assert!(problem.to_string().contains("is there twice"), "{problem}");
+    }
 }

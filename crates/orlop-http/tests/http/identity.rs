@@ -99,78 +99,158 @@ async fn each_right_includes_those_before_it() {
     assert_eq!(site.patch("/sessions/s-chat", as_metadata).await.0, 403);
 }
 
+/// A form with one file.
+const FORM: &str = "--X\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\nsecret\r\n--X--\r\n";
+
+/// Every route that is given an id: of a session `{s}`, a request `{r}`, a file `{a}` or a link `{l}`. The
+/// body is JSON, a form or nothing.
+fn routes_with_ids() -> Vec<(Method, &'static str, Value)> {
+    let turn = json!({ "content": "x", "stream": false });
+    let with_file = json!({ "content": "x", "stream": false, "attachments": ["{a}"] });
+    let of_session = json!({ "session_id": "{s}" });
+    let (get, post, patch, delete) = (Method::GET, Method::POST, Method::PATCH, Method::DELETE);
+    let nothing = Value::Null;
+    vec![
+        (get.clone(), "/sessions/{s}", nothing.clone()),
+        (patch.clone(), "/sessions/{s}", json!({ "title": "x" })),
+        (delete.clone(), "/sessions/{s}", nothing.clone()),
+        (get.clone(), "/sessions/{s}/export", nothing.clone()),
+        (get.clone(), "/sessions/{s}/changes", nothing.clone()),
+        (post.clone(), "/sessions/{s}/changes/1/undo", nothing.clone()),
+        (post.clone(), "/sessions/{s}/fork", json!({})),
+        (post.clone(), "/sessions/{s}/branches", json!({ "index": 0 })),
+        (get.clone(), "/sessions/{s}/branches?index=0", nothing.clone()),
+        (post.clone(), "/sessions/{s}/slice", json!({})),
+        (post.clone(), "/sessions/{s}/join", of_session.clone()),
+        (post.clone(), "/sessions/own/join", of_session.clone()),
+        (post.clone(), "/sessions/{s}/agent", json!({ "agent_id": "other" })),
+        (post.clone(), "/sessions/{s}/lifecycle/x", json!({})),
+        (post.clone(), "/sessions/{s}/messages", json!({ "role": "user", "content": "x" })),
+        (patch.clone(), "/sessions/{s}/messages/0", json!({ "content": "x" })),
+        (post.clone(), "/sessions/{s}/shares", nothing.clone()),
+        (get.clone(), "/sessions/{s}/shares", nothing.clone()),
+        (delete.clone(), "/sessions/{s}/shares/{l}", nothing.clone()),
+        (delete.clone(), "/sessions/own/shares/{l}", nothing.clone()),
+        (post.clone(), "/sessions/{s}/requests", turn),
+        (post.clone(), "/sessions/own/requests", with_file),
+        (get.clone(), "/sessions/{s}/requests", nothing.clone()),
+        (get.clone(), "/events?session_id={s}", nothing.clone()),
+        (get.clone(), "/actions?session_id={s}", nothing.clone()),
+        (post.clone(), "/actions/acts/go", of_session.clone()),
+        (post.clone(), "/actions/acts/go/preview", of_session),
+        (
+            post.clone(),
+            "/completions",
+            json!({ "agent_id": "default", "session_id": "{s}", "text": "x" }),
+        ),
+        (get.clone(), "/agents/default/ui-schema?session_id={s}", nothing.clone()),
+        (get.clone(), "/requests/{r}", nothing.clone()),
+        (get.clone(), "/requests/{r}/events", nothing.clone()),
+        (get.clone(), "/requests/{r}/trace", nothing.clone()),
+        (post.clone(), "/requests/{r}/cancel", json!({})),
+        (post.clone(), "/requests/{r}/approvals/c", json!({ "decision": "allow" })),
+        (post.clone(), "/assets?session_id={s}", FORM.into()),
+        (get.clone(), "/assets/{a}", nothing.clone()),
+        (delete.clone(), "/assets/{a}", nothing.clone()),
+        (get.clone(), "//v1/conversations/{s}", nothing.clone()),
+        (post.clone(), "//v1/conversations/{s}", json!({ "metadata": { "a": "b" } })),
+        (delete.clone(), "//v1/conversations/{s}", nothing.clone()),
+        (get.clone(), "//v1/conversations/{s}/items", nothing.clone()),
+        (
+            post.clone(),
+            "//v1/conversations/{s}/items",
+            json!({ "items": [{ "role": "user", "content": "x" }] }),
+        ),
+        (
+            post.clone(),
+            "//v1/responses",
+            json!({ "model": "default", "input": "x", "conversation": "{s}" }),
+        ),
+        (
+            post.clone(),
+            "//v1/responses",
+            json!({ "model": "default", "input": "x", "previous_response_id": "resp_{r}" }),
+        ),
+        (get.clone(), "//v1/responses/resp_{r}", nothing.clone()),
+        (get, "//v1/responses/resp_{r}/input_items", nothing.clone()),
+        (post, "//v1/responses/resp_{r}/cancel", nothing.clone()),
+        (delete, "//v1/responses/resp_{r}", nothing),
+    ]
+}
+
+/// Ids of a session, a request, a file and a link.
+type Ids<'a> = [(&'static str, &'a str); 4];
+
+/// What a route answers for these ids, with the ids themselves masked.
+async fn asked_with(
+    site: &Site,
+    (method, path, body): &(Method, &str, Value),
+    ids: Ids<'_>,
+) -> (u16, String) {
+    let fill = |text: &str| ids.iter().fold(text.to_owned(), |it, (name, id)| it.replace(name, id));
+    let request = site.request(method.clone(), &fill(path));
+    let request = match body {
+        Value::Null => request,
+        Value::String(form) => {
+            let kind = "multipart/form-data; boundary=X";
+            request.header("content-type", kind).body(form.clone())
+        }
+        body => request.header("content-type", "application/json").body(fill(&body.to_string())),
+    };
+    let (status, body) = answer(request.send().await.unwrap()).await;
+    (status, ids.iter().fold(body.to_string(), |it, (_, id)| it.replace(id, "*")))
+}
+
 #[tokio::test]
 async fn what_belongs_to_others_is_as_unknown_as_what_never_was() {
-    let tokens =
-        vec![token("a", "acme", "ana", Right::Chat), token("e", "evil", "eve", Right::Chat)];
-    let settings = Settings { tokens, ..Settings::default() };
-    let mut site = Site::with(&Scene::says(&["hello", "again"]), settings).await;
+    let tokens = vec![
+        token("a", "acme", "ana", Right::Chat),
+        token("b", "acme", "bob", Right::Chat),
+        token("e", "evil", "eve", Right::Chat),
+    ];
+    let settings = Settings { tokens, share_links: true, ..Settings::default() };
+    let acts = orlop_testkit::scripted::ScriptedApplication::new("acts")
+        .actions(vec![orlop_core::ActionDefinition::new("go", "Go")]);
+    let scene = Scene::says(&["hello", "again", "again"]).application(acts);
+    let mut site = Site::with(&scene, settings).await;
     site.token("a");
-    site.session("s").await;
-    let body = json!({ "content": "hi", "stream": false, "request_id": "r" });
-    assert_eq!(site.post("/sessions/s/requests", body).await.0, 200);
-    let form = "--X\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\nsecret\r\n--X--\r\n";
+    site.session("anas-session").await;
+    let body = json!({ "content": "hi", "stream": false, "request_id": "anas-request" });
+    assert_eq!(site.post("/sessions/anas-session/requests", body).await.0, 200);
     let put = site.request(Method::POST, "/assets");
-    let put = put.header("content-type", "multipart/form-data; boundary=X").body(form);
+    let put = put.header("content-type", "multipart/form-data; boundary=X").body(FORM);
     let (_, asset) = answer(put.send().await.unwrap()).await;
     let asset = asset["id"].as_str().unwrap();
-    site.token("e");
-    assert_eq!(site.get("/sessions").await.1["sessions"], json!([]));
-    let turn = json!({ "content": "x", "stream": false });
-    let paths = [
-        (Method::GET, "/sessions/{s}", Value::Null),
-        (Method::PATCH, "/sessions/{s}", json!({ "title": "x" })),
-        (Method::DELETE, "/sessions/{s}", Value::Null),
-        (Method::GET, "/sessions/{s}/export", Value::Null),
-        (Method::GET, "/sessions/{s}/changes", Value::Null),
-        (Method::POST, "/sessions/{s}/fork", json!({})),
-        (Method::POST, "/sessions/{s}/slice", json!({})),
-        (Method::POST, "/sessions/{s}/join", json!({ "session_id": "{s}" })),
-        (Method::POST, "/sessions/{s}/agent", json!({ "agent_id": "other" })),
-        (Method::POST, "/sessions/{s}/lifecycle/x", json!({})),
-        (Method::POST, "/sessions/{s}/messages", json!({ "role": "user", "content": "x" })),
-        (Method::PATCH, "/sessions/{s}/messages/0", json!({ "content": "x" })),
-        (Method::POST, "/sessions/{s}/requests", turn),
-        (Method::GET, "/events?session_id={s}", Value::Null),
-        (Method::GET, "/actions?session_id={s}", Value::Null),
-        (Method::GET, "/agents/default/ui-schema?session_id={s}", Value::Null),
-        (Method::GET, "/requests/{r}", Value::Null),
-        (Method::GET, "/requests/{r}/events", Value::Null),
-        (Method::GET, "/requests/{r}/trace", Value::Null),
-        (Method::POST, "/requests/{r}/cancel", json!({})),
-        (Method::POST, "/requests/{r}/approvals/c", json!({ "decision": "allow" })),
-        (Method::GET, "/assets/{a}", Value::Null),
-        (Method::DELETE, "/assets/{a}", Value::Null),
-    ];
-    for (method, path, body) in paths {
-        let ask = async |s: &str, r: &str, a: &str| {
-            let fill = |text: &str| text.replace("{s}", s).replace("{r}", r).replace("{a}", a);
-            let request = site.request(method.clone(), &fill(path));
-            let request = match &body {
-                Value::Null => request,
-                body => {
-                    request.header("content-type", "application/json").body(fill(&body.to_string()))
-                }
-            };
-            let (status, body) = answer(request.send().await.unwrap()).await;
-            (status, body.to_string().replace(s, "*").replace(r, "*").replace(a, "*"))
-        };
-        let unknown = "0f0f0f0f-0000-4000-8000-000000000000";
-        let theirs = ask("s", "r", asset).await;
-        // The words of the ids themselves do not matter.
-        let never = ask("zz", "qq", unknown).await;
-        assert_eq!((theirs.0, never.0), (404, 404), "{method} {path} {theirs:?} {never:?}");
+    let (_, link) = site.post("/sessions/anas-session/shares", json!({})).await;
+    let link = link["id"].as_str().unwrap();
+    let unknown = "0f0f0f0f-0000-4000-8000-000000000000";
+    let theirs = [("{s}", "anas-session"), ("{r}", "anas-request"), ("{a}", asset), ("{l}", link)];
+    let never =
+        [("{s}", "some-session"), ("{r}", "some-request"), ("{a}", unknown), ("{l}", unknown)];
+    for other in ["b", "e"] {
+        site.token(other);
+        assert_eq!(site.get("/sessions").await.1["sessions"], json!([]));
+        site.session("own").await;
+        for route in routes_with_ids() {
+            let (known, unknown) =
+                (asked_with(&site, &route, theirs).await, asked_with(&site, &route, never).await);
+            assert_eq!(known, unknown, "{} {}", route.0, route.1);
+            assert_eq!(known.0, 404, "{} {} {}", route.0, route.1, known.1);
+        }
     }
-    site.token("a");
-    assert_eq!(
-        said(&site.host.app().for_scope(orlop_app::Scope::new("acme", "ana").unwrap()), "s").await,
-        "hi|hello"
-    );
+    let ana = orlop_app::Scope::new("acme", "ana").unwrap();
+    let anas = site.host.app().for_scope(ana);
+    assert_eq!(said(&anas, "anas-session").await, "hi|hello");
+    assert_eq!(anas.shares("anas-session").await.unwrap().len(), 1);
+    assert_eq!(site.files(), 1);
     // The same ids are free for everybody.
-    site.token("e");
-    site.session("s").await;
-    let body = json!({ "content": "yo", "stream": false, "request_id": "r" });
-    assert_eq!(site.post("/sessions/s/requests", body).await.1["messages"][0]["content"], "again");
+    for other in ["b", "e"] {
+        site.token(other);
+        site.session("anas-session").await;
+        let body = json!({ "content": "yo", "stream": false, "request_id": "anas-request" });
+        let (_, said) = site.post("/sessions/anas-session/requests", body).await;
+        assert_eq!(said["messages"][0]["content"], "again");
+    }
 }
 
 #[tokio::test]
@@ -222,7 +302,7 @@ async fn signed_tokens_say_who_asks() {
 struct Signer {
     key: EncodingKey,
     algorithm: Algorithm,
-    /// The public key: the point of a curve.
+    /// The public key: the point of a curve, or a modulus.
     public: Vec<u8>,
 }
 
@@ -246,8 +326,22 @@ impl Signer {
         Self { key, algorithm: Algorithm::EdDSA, public }
     }
 
+    /// Made by OpenSSL; `ring` makes no keys of this kind.
+    fn rs256() -> Self {
+        let make = "openssl genrsa 2048 | openssl rsa -traditional -outform DER";
+        let made = std::process::Command::new("sh").args(["-c", make]).output().unwrap();
+        let secret = &*made.stdout;
+        let pair = signature::RsaKeyPair::from_der(secret).unwrap();
+        let public = ring::rsa::PublicKeyComponents::<Vec<u8>>::from(pair.public()).n;
+        let key = EncodingKey::from_rsa_der(secret);
+        Self { key, algorithm: Algorithm::RS256, public }
+    }
+
     fn jwk(&self, id: &str) -> Value {
         match self.algorithm {
+            Algorithm::RS256 => json!({
+                "kid": id, "use": "sig", "kty": "RSA", "n": encoded(&self.public), "e": "AQAB",
+            }),
             Algorithm::ES256 => json!({
                 "kid": id, "use": "sig", "kty": "EC", "crv": "P-256",
                 "x": encoded(&self.public[1..33]), "y": encoded(&self.public[33..]),
@@ -334,6 +428,43 @@ async fn tokens_are_checked_by_the_public_keys_of_their_signer() {
     assert!(refused.contains("it has no public keys"), "{refused}");
 }
 
+#[tokio::test]
+async fn public_keys_are_used_for_what_they_are_for() {
+    let folder = AssetFolder::new();
+    std::fs::create_dir_all(&folder.0).unwrap();
+    let file = folder.0.join("keys.json");
+    let (rsa, point) = (Signer::rs256(), Signer::es256());
+    let claims =
+        json!({ "tenant": "acme", "sub": "ana", "scope": "chat", "exp": 4_000_000_000u64 });
+    let with = |signer: &Signer, changes: Value| {
+        let mut jwk = signer.jwk("it");
+        jwk.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+        jwk
+    };
+    // A key of a kind that nobody knows here keeps nobody from the others.
+    let odd =
+        json!({ "kid": "odd", "kty": "EC", "crv": "P-999", "alg": "ES999", "x": "", "y": "" });
+    for (what, signer, jwk, accepted) in [
+        ("a key of RSA", &rsa, with(&rsa, json!({})), true),
+        ("a key for this algorithm", &rsa, with(&rsa, json!({ "alg": "RS256" })), true),
+        ("a key for another algorithm", &rsa, with(&rsa, json!({ "alg": "RS512" })), false),
+        ("a key for encryption", &rsa, with(&rsa, json!({ "use": "enc" })), false),
+        ("an algorithm of encryption", &rsa, with(&rsa, json!({ "alg": "RSA-OAEP" })), false),
+        ("a point for this algorithm", &point, with(&point, json!({ "alg": "ES256" })), true),
+        ("a point for another algorithm", &point, with(&point, json!({ "alg": "ES384" })), false),
+    ] {
+        let other = Signer::ed25519().jwk("other");
+        std::fs::write(&file, json!({ "keys": [odd, jwk, other] }).to_string()).unwrap();
+        let settings = settings_of(&format!("[server.jwt]\njwks = {file:?}\n")).unwrap();
+        let mut site = Site::with(&Scene::default(), settings).await;
+        for id in [Some("it"), None] {
+            site.token(&signer.sign(id, &claims));
+            let expected = if accepted { 200 } else { 401 };
+            assert_eq!(site.get("/sessions").await.0, expected, "{what}");
+        }
+    }
+}
+
 #[test]
 fn settings_that_make_no_sense_are_refused() {
     let wrong = |text: &str| settings_of(text).err().unwrap().to_string();
@@ -388,11 +519,13 @@ async fn pages_elsewhere_cannot_use_the_server() {
     assert_eq!(form.body("{}").send().await.unwrap().status(), 415);
     let preflight = |origin: &'static str| {
         let request = site.request(Method::OPTIONS, "/sessions").header("origin", origin);
+        let request = request.header("access-control-request-headers", "x-stainless-os, x-own");
         request.header("access-control-request-method", "POST").send()
     };
     let allowed = preflight("https://app.example").await.unwrap();
     assert_eq!(allowed.status(), 204);
     assert_eq!(allowed.headers()["access-control-allow-origin"], "https://app.example");
+    assert_eq!(allowed.headers()["access-control-allow-headers"], "x-stainless-os, x-own");
     let refused = preflight("https://evil.example").await.unwrap();
     assert_eq!(refused.status(), 403);
     assert!(!refused.headers().contains_key("access-control-allow-origin"));

@@ -3,9 +3,10 @@
 use crate::common::*;
 use crate::site::*;
 use orlop_app::{PluginHealth, Supplied, Supplier};
-use orlop_core::Error;
+use orlop_core::{Error, Manifest};
 use orlop_http::{Right, Settings};
 use orlop_testkit::scripted::*;
+use reqwest::Method;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -135,4 +136,45 @@ async fn a_reload_shows_what_turns_and_tools_took() {
     assert_eq!(of_kind("tool_call"), [json!({ "step": 1, "call_id": "c1", "tool": "read" })]);
     let calls = of_kind("model_call");
     assert_eq!((calls.len(), &calls[1]["usage"]["output_tokens"]), (2, &json!(3)));
+}
+
+#[tokio::test]
+async fn a_server_without_a_plugin_that_is_needed_is_not_ready() {
+    struct Failing(Vec<&'static str>);
+    impl Supplier for Failing {
+        fn supplied(&self) -> Vec<Supplied> {
+            let package = |name: &&str| Supplied {
+                name: format!("package of {name}"),
+                source: "package",
+                state: PluginHealth::Failed,
+                plugins: vec![(*name).to_owned()],
+                ..Supplied::default()
+            };
+            self.0.iter().map(package).collect()
+        }
+    }
+    let guard = || ScriptedHost::with_manifest(Manifest::host("guard", "1.0.0").critical());
+    for (failing, missing) in [
+        (vec!["guard", "read"], Some("guard")),
+        (vec!["scripted"], Some("scripted")),
+        // What is useful is not needed.
+        (vec!["read"], None),
+        (vec![], None),
+    ] {
+        let mut scene = Scene::default().host(guard()).tool(echo("read"));
+        scene.plugins = scene.plugins.supplied_by(Arc::new(Failing(failing)));
+        let site = Site::open(&scene).await;
+        let ready = site.request(Method::GET, "//readyz").send().await.unwrap();
+        let waits = ready.headers().contains_key("retry-after");
+        let (status, body) = answer(ready).await;
+        match missing {
+            None => assert_eq!((status, waits), (200, false), "{body}"),
+            Some(name) => {
+                assert_eq!((status, waits), (503, true), "{body}");
+                let message = body["message"].as_str().unwrap();
+                assert!(message.contains(&format!("failed: {name};")), "{message}");
+            }
+        }
+        assert_eq!(site.get("//healthz").await.0, 200);
+    }
 }

@@ -12,6 +12,7 @@ mod costs;
 mod hosts;
 mod identity;
 mod info;
+mod leaving;
 mod numbers;
 mod operate;
 mod page;

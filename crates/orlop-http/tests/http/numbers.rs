@@ -101,3 +101,26 @@ async fn every_number_that_is_promised_is_there() {
         assert_eq!(heads, 1, "{name}");
     }
 }
+
+#[tokio::test]
+async fn what_anybody_can_invent_is_counted_as_one() {
+    let scene = Scene::default().tool(echo("read"));
+    for name in ["made_up_1", "made_up_2", "read"] {
+        scene.provider.reply(ScriptedReply::calls(&[("c1", name, json!({}))]));
+    }
+    scene.provider.reply(ScriptedReply::text(&["ok"]));
+    let site = Site::open(&scene).await;
+    site.session("s").await;
+    assert_eq!(site.say("s", "hi").await.0, 200);
+    for method in ["MADEUP1", "MADEUP2", "get"] {
+        let request = site.request(method.parse().unwrap(), "//healthz");
+        assert_eq!(request.send().await.unwrap().status(), 405);
+    }
+    let text = numbers(&site).await;
+    let others = "orlop_http_requests_total{method=\"OTHER\",route=\"/healthz\",status=\"405\"}";
+    assert_eq!(value(&text, others), Some(3.0), "{text}");
+    assert_eq!(value(&text, "orlop_tool_calls_total{tool=\"unknown\"}"), Some(2.0), "{text}");
+    assert_eq!(value(&text, "orlop_tool_calls_total{tool=\"read\"}"), Some(1.0));
+    let invented = text.to_ascii_lowercase();
+    assert!(!invented.contains("madeup") && !invented.contains("made_up"), "{text}");
+}

@@ -60,6 +60,25 @@ async fn the_document_and_the_routes_agree() {
         let target = document.pointer(reference.strip_prefix('#').unwrap());
         assert!(target.is_some(), "{reference}");
     }
+    // Headers that are read and sent, and who may ask: here everybody.
+    let of = |path: &str, method: &str| document["paths"][path][method].to_string();
+    let events = of("/api/v1/requests/{request}/events", "get");
+    assert!(
+        events.contains("Last-Event-ID") && events.contains("parameters/RequestId"),
+        "{events}"
+    );
+    let refused = document["components"]["responses"]["Problem"]["headers"].to_string();
+    assert!(refused.contains("Retry-After") && refused.contains("x-request-id"), "{refused}");
+    assert!(!of("/api/v1/sessions", "post").contains("security"));
+    let settings = orlop_http::Settings {
+        tokens: vec![token("t", "a", "u", orlop_http::Right::Read)],
+        ..Default::default()
+    };
+    let guarded = Site::with(&Scene::default(), settings).await.get("//openapi.json").await.1;
+    let security = |path: &str, method: &str| guarded["paths"][path][method]["security"].clone();
+    assert_eq!(security("/api/v1/sessions", "post"), json!([{ "token": ["chat"] }]));
+    assert_eq!(security("/v1/models", "get"), json!([{ "token": ["read"] }]));
+    assert_eq!(security("/healthz", "get"), Value::Null);
     let event = &document["components"]["schemas"]["Event"];
     assert!(event.to_string().contains("approval_requested"));
     let body = &document["paths"]["/api/v1/sessions/{id}/requests"]["post"]["requestBody"];
@@ -109,4 +128,78 @@ async fn logs_carry_the_id_of_the_request_and_no_secrets() {
     let line = line.unwrap();
     assert!(line.contains("status=404") && line.contains("/api/v1/sessions/{id}"), "{line}");
     assert!(!log.contains("very-secret"));
+}
+
+#[tokio::test]
+async fn what_fails_inside_of_a_turn_is_logged_with_its_id() {
+    orlop_testkit::logged();
+    let torn = ScriptedHost::new("torn")
+        .on_request_start(|_, _| async { Err(Error::bad_state("early")) })
+        .before_tool_call(|_, _| async { Err(Error::bad_state("within")) })
+        .on_turn_persisted(|_, _| async { Err(Error::bad_state("late")) });
+    let scene = Scene::default().host(torn).tool(echo("read"));
+    scene.provider.reply(ScriptedReply::calls(&[("c1", "read", json!({}))]));
+    scene.provider.reply(ScriptedReply::text(&["ok"]));
+    let mut site = Site::open(&scene).await;
+    site.session("of-the-log").await;
+    let body = json!({ "content": "hi", "stream": false, "request_id": "turn-of-the-log" });
+    assert_eq!(site.post("/sessions/of-the-log/requests", body).await.0, 200);
+    // What follows a turn has run when the server has ended.
+    site.close().await;
+    let log = orlop_testkit::logged();
+    let lines: Vec<&str> =
+        log.lines().filter(|line| line.contains("\"turn-of-the-log\"")).collect();
+    for (what, words) in [
+        ("the request", ["answered", "status=200"]),
+        ("before the turn", ["a host plugin failed", "early"]),
+        ("in the turn", ["a host plugin failed", "within"]),
+        ("at its end", ["a host plugin failed", "late"]),
+    ] {
+        let is_it = |line: &&&str| words.iter().all(|word| line.contains(word));
+        assert_eq!(lines.iter().filter(is_it).count(), 1, "{what}\n{log}");
+    }
+    let within = lines.iter().find(|line| line.contains("within")).unwrap();
+    assert!(within.contains("session_id=\"of-the-log\""), "{within}");
+}
+
+#[tokio::test]
+async fn every_answer_has_the_headers_that_keep_browsers_from_harm() {
+    let site = Site::open(&Scene::says(&["hello"])).await;
+    site.session("s").await;
+    let turn = json!({ "content": "hi" }).to_string();
+    for (method, path, body, status) in [
+        ("GET", "//", "", 200),
+        ("GET", "//assets/none.js", "", 404),
+        ("GET", "//healthz", "", 200),
+        ("GET", "//metrics", "", 200),
+        ("GET", "//openapi.json", "", 200),
+        ("GET", "/sessions", "", 200),
+        ("GET", "/sessions/none", "", 404),
+        ("GET", "//nowhere", "", 404),
+        ("PUT", "/sessions", "", 405),
+        ("POST", "/sessions", "nonsense", 400),
+        ("DELETE", "/sessions/none", "", 404),
+        ("GET", "/events", "", 200),
+        ("POST", "/sessions/s/requests", turn.as_str(), 200),
+        ("GET", "//v1/models", "", 200),
+        ("GET", "//v1/responses/none", "", 404),
+    ] {
+        let request = site.request(method.parse().unwrap(), path);
+        let request = request.header("content-type", "application/json").body(body.to_owned());
+        let response = request.send().await.unwrap();
+        assert_eq!(response.status(), status, "{method} {path}");
+        let headers = response.headers();
+        let is = |name: &str, value: &str| {
+            let given = headers.get(name).map(|it| it.to_str().unwrap());
+            assert_eq!(given, Some(value), "{name} of {method} {path}");
+        };
+        is("x-content-type-options", "nosniff");
+        is("x-frame-options", "DENY");
+        is("referrer-policy", "no-referrer");
+        is("cross-origin-resource-policy", "same-origin");
+        let policy = headers["content-security-policy"].to_str().unwrap();
+        assert!(policy.contains("default-src 'none'"), "{method} {path} {policy}");
+        assert!(policy.contains("frame-ancestors 'none'") && !policy.contains("unsafe"));
+        assert!(headers.contains_key("cache-control") && headers.contains_key("x-request-id"));
+    }
 }

@@ -267,6 +267,38 @@ async fn files_are_kept_and_given_back_to_be_saved() {
     assert_eq!(site.get(&path).await.0, 404);
 }
 
+#[tokio::test]
+async fn large_files_come_in_pieces_whole_or_in_part() {
+    let site = Site::open(&Scene::default()).await;
+    let bytes: String = (0..60_000).map(|number| format!("{number:05}")).collect();
+    let (kind, body) = form("a.txt", "text/plain", &bytes);
+    let request = site.request(Method::POST, "/assets").header("content-type", kind);
+    let (_, kept) = answer(request.body(body).send().await.unwrap()).await;
+    let path = format!("/assets/{}", kept["id"].as_str().unwrap());
+    let get = async |range: Option<&str>| {
+        let request = site.request(Method::GET, &path);
+        let request = range.map_or(request.try_clone().unwrap(), |it| request.header("range", it));
+        let got = request.send().await.unwrap();
+        let header = |name: &str| got.headers().get(name).map(|it| it.to_str().unwrap().to_owned());
+        let told = (got.status().as_u16(), header("content-range"), header("content-length"));
+        (told, got.text().await.unwrap())
+    };
+    let length = |count: usize| Some(count.to_string());
+    assert_eq!(get(None).await, ((200, None, length(300_000)), bytes.clone()));
+    for (asked, first, last) in [
+        ("bytes=0-9", 0, 9),
+        ("bytes=65530-200000", 65_530, 200_000),
+        ("bytes=299990-", 299_990, 299_999),
+        ("bytes=-5", 299_995, 299_999),
+    ] {
+        let told = Some(format!("bytes {first}-{last}/300000"));
+        let part = bytes[first..=last].to_owned();
+        assert_eq!(get(Some(asked)).await, ((206, told, length(part.len())), part), "{asked}");
+    }
+    assert_eq!(get(Some("bytes=0-1,5-6")).await.0.0, 200);
+    assert_eq!(get(Some("bytes=300000-")).await.0.0, 416);
+}
+
 #[tokio::test] // K-12, H-39
 async fn the_list_of_sessions_has_what_plugins_add_and_survives_those_that_fail() {
     let badge = ScriptedApplication::new("badge").actions(vec![at("session_list")]).execute_action(

@@ -78,24 +78,74 @@ async fn plugins_are_stopped_and_no_more_turns_are_taken() {
     let (log, gate) = (Log::new(), Gate::new());
     let scene = three(&log);
     scene.provider.reply(ScriptedReply::text(&["ok"]).waiting_for(&gate));
-    let mut settings = Settings::default();
-    settings.limits.shutdown_timeout = Duration::from_millis(100);
-    let mut site = Site::with(&scene, settings).await;
+    let mut site = Site::open(&scene).await;
     site.session("s").await;
+    site.session("t").await;
     assert!(told(&log).starts_with("start c a b"));
     let stream = site.stream("s", json!({ "content": "hi", "request_id": "r" })).await;
     gate.reached().await;
-    let whole = json!({ "content": "hi", "request_id": "r", "stream": false });
-    let whole = site.send(Method::POST, "/sessions/s/requests", whole);
-    // A turn in the middle of an answer is cut off, and its clients are told.
-    let ending = async {
-        tokio::task::yield_now().await;
-        gate.open();
-    };
-    let (whole, ()) = tokio::join!(whole, ending);
-    assert_eq!(whole.status(), 200);
+    let mut client = site.keep().await;
+    assert!(client.ask("GET", "/readyz", "").await.0.starts_with("http/1.1 200"));
+    let ending = site.begin_to_close();
+    // While the turn comes to its end, those who are connected are told that others are not taken.
+    while client.ask("GET", "/readyz", "").await.0.starts_with("http/1.1 200") {}
+    let message = json!({ "role": "user", "content": "late" });
+    for (path, body) in [
+        (
+            "/api/v1/sessions/t/requests",
+            json!({ "content": "late", "stream": false, "request_id": "late" }),
+        ),
+        ("/api/v1/sessions/t/requests", json!({ "content": "late", "request_id": "late" })),
+        ("/v1/chat/completions", json!({ "model": "default", "messages": [message] })),
+    ] {
+        let (head, problem) = client.ask("POST", path, &body.to_string()).await;
+        assert!(head.starts_with("http/1.1 503"), "{path}: {head}{problem}");
+        assert!(head.contains("retry-after: ") && problem.contains("is ending"), "{head}{problem}");
+        let named = body.get("request_id").map(|_| "x-request-id: late\r\n");
+        assert!(head.contains(named.unwrap_or("x-request-id: ")), "{head}");
+    }
+    gate.open();
     assert_eq!(stream.rest().await.last().unwrap().event, "final");
-    site.close().await;
+    ending.await.unwrap().unwrap();
     assert!(told(&log).ends_with("stop b a c"));
+    assert_eq!(said(site.host.app(), "t").await, "");
     assert!(site.client.get(format!("{}/healthz", site.url)).send().await.is_err());
+}
+
+#[tokio::test]
+async fn who_waits_for_the_whole_of_a_turn_that_is_cut_off_is_told_to_come_again() {
+    let scene = Scene::default();
+    let gates: Vec<Gate> = (0..3).map(|_| Gate::new()).collect();
+    for gate in &gates {
+        // Nobody opens it.
+        scene.provider.reply(ScriptedReply::text(&["never"]).waiting_for(gate));
+    }
+    let mut settings = Settings::default();
+    settings.limits.shutdown_timeout = Duration::ZERO;
+    let mut site = Site::with(&scene, settings).await;
+    site.session("s").await;
+    let message = json!({ "role": "user", "content": "hi" });
+    let mut clients = Vec::new();
+    for (gate, (path, body)) in gates.iter().zip([
+        (
+            "/api/v1/sessions/s/requests",
+            json!({ "content": "hi", "stream": false, "request_id": "mine" }),
+        ),
+        ("/v1/responses", json!({ "model": "default", "input": "hi" })),
+        ("/v1/chat/completions", json!({ "model": "default", "messages": [message] })),
+    ]) {
+        let mut client = site.keep().await;
+        client.send("POST", path, &body.to_string()).await;
+        gate.reached().await;
+        clients.push(client);
+    }
+    let ending = site.begin_to_close();
+    for (place, client) in clients.iter_mut().enumerate() {
+        let (head, problem) = client.read().await;
+        assert!(head.starts_with("http/1.1 503"), "{head}{problem}");
+        assert!(head.contains("retry-after: ") && problem.contains("try again"), "{head}{problem}");
+        let id = if place == 0 { "x-request-id: mine\r\n" } else { "x-request-id: " };
+        assert!(head.contains(id), "{head}");
+    }
+    ending.await.unwrap().unwrap();
 }

@@ -3,14 +3,16 @@
 use crate::common::{AssetFolder, Scene};
 use orlop_app::assets::{AssetFiles, AssetLimits};
 use orlop_app::config::{AppConfig, RuntimeEnv, Vars};
-use orlop_app::{Application, Host, Scope};
+use orlop_app::{Application, HookFailure, Host, Scope};
 use orlop_core::Value;
 use orlop_http::{Metrics, Right, Server, Settings, Token};
+use orlop_testkit::scripted::Log;
 use reqwest::{Client, Method, RequestBuilder, Response};
 use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
-use tokio::net::TcpListener;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -20,9 +22,11 @@ pub(crate) struct Site {
     pub(crate) client: Client,
     pub(crate) host: Host,
     pub(crate) token: Option<String>,
+    /// The hooks of host plugins that failed, as `plugin.hook`.
+    pub(crate) failures: Log,
     stop: Option<oneshot::Sender<()>>,
     served: Option<JoinHandle<orlop_core::Result<()>>>,
-    _folder: AssetFolder,
+    folder: AssetFolder,
 }
 
 /// What came back: the status and the body as JSON.
@@ -44,7 +48,8 @@ impl Site {
         let folder = AssetFolder::new();
         let env = RuntimeEnv::from_vars(Vars::new());
         let config = AppConfig::from_text(Path::new("orlop.toml"), &scene.config, env).unwrap();
-        let limits = AssetLimits { max_bytes: settings.max_asset_bytes, types: None };
+        let types = settings.asset_types.clone();
+        let limits = AssetLimits { max_bytes: settings.max_asset_bytes, types };
         let metrics = Metrics::default();
         let app = Application::builder(config, scene.store.clone())
             .plugins(scene.plugins.clone())
@@ -53,7 +58,12 @@ impl Site {
             .start()
             .await
             .unwrap();
-        let host = Host::start(app, None).await.unwrap();
+        let failures = Log::new();
+        let heard = failures.clone();
+        let listen = move |failure: &HookFailure| {
+            heard.add(format!("{}.{}", failure.plugin, failure.hook));
+        };
+        let host = Host::start(app, Some(Arc::new(listen))).await.unwrap();
         let server = Server::new(host.clone(), Settings { metrics, ..settings }).unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -67,10 +77,27 @@ impl Site {
             client: Client::builder().no_proxy().tls_certs_only([]).build().unwrap(),
             host,
             token: None,
+            failures,
             stop: Some(stop),
             served: Some(tokio::spawn(served)),
-            _folder: folder,
+            folder,
         }
+    }
+
+    /// The files that are kept, and those that are on their way to be.
+    pub(crate) fn files(&self) -> usize {
+        fn count(folder: &Path) -> usize {
+            let entries =
+                std::fs::read_dir(folder).into_iter().flatten().map(|it| it.unwrap().path());
+            entries.map(|path| if path.is_dir() { count(&path) } else { 1 }).sum()
+        }
+        count(&self.folder.0)
+    }
+
+    /// A connection that stays open from one request to the next.
+    pub(crate) async fn keep(&self) -> Kept {
+        let address = self.url.strip_prefix("http://").unwrap();
+        Kept(TcpStream::connect(address).await.unwrap())
     }
 
     /// The same client with another token.
@@ -139,6 +166,37 @@ impl Site {
     pub(crate) async fn stream(&self, session: &str, body: Value) -> Sse {
         let path = format!("/sessions/{session}/requests");
         Sse::of(self.send(Method::POST, &path, body).await)
+    }
+}
+
+/// A connection that stays open, and a client that knows as much of HTTP as it takes.
+pub(crate) struct Kept(TcpStream);
+
+impl Kept {
+    /// The head of the answer in lower case, and its body.
+    pub(crate) async fn ask(&mut self, method: &str, path: &str, body: &str) -> (String, String) {
+        self.send(method, path, body).await;
+        self.read().await
+    }
+
+    pub(crate) async fn send(&mut self, method: &str, path: &str, body: &str) {
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        self.0.write_all(head.as_bytes()).await.unwrap();
+    }
+
+    pub(crate) async fn read(&mut self) -> (String, String) {
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            head.push(self.0.read_u8().await.unwrap());
+        }
+        let head = String::from_utf8(head).unwrap().to_lowercase();
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+        let mut body = vec![0; length.map_or(0, |length| length.parse().unwrap())];
+        self.0.read_exact(&mut body).await.unwrap();
+        (head, String::from_utf8(body).unwrap())
     }
 }
 

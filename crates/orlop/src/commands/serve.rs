@@ -10,22 +10,28 @@ use orlop_app::{Recovery, Watcher, Watchers};
 use orlop_core::Error;
 use orlop_http::{Server, Settings};
 use orlop_telemetry::Telemetry;
+use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, lookup_host};
 
 pub(super) async fn run(workplace: Workplace, serve: Serve) -> Result<ExitCode, Failure> {
     let settings = Settings::of(&workplace.config).map_err(|error| Failure::config(&error))?;
     let section = workplace.config.server().map_err(|error| Failure::config(&error))?;
     let address = serve.listen.unwrap_or(section.listen);
-    let listener = TcpListener::bind(&address).await.map_err(|error| {
+    let cannot = |error: std::io::Error| {
         Error::unavailable(format!(
             "cannot listen on {}: {error}; choose another address with --listen",
             plain_line(&address)
         ))
-    })?;
+    };
+    // An address that must not be listened on is not, not even for a moment.
+    let found: Vec<SocketAddr> = lookup_host(&address).await.map_err(cannot)?.collect();
+    for address in &found {
+        settings.check_address(*address).map_err(|error| Failure::config(&error))?;
+    }
+    let listener = TcpListener::bind(&*found).await.map_err(cannot)?;
     let local = listener.local_addr()?;
-    settings.check_address(local).map_err(|error| Failure::config(&error))?;
     for left in &workplace.left_out {
         let (name, reason) = (plain_line(&left.name), plain_line(&left.reason));
         output::tell(&format!("orlop: plugin \"{name}\" is left out: {reason}"));

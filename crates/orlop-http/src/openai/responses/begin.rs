@@ -7,7 +7,7 @@ use super::resource::{Resource, id_of};
 use super::stored::{self, CONTEXT, Stored};
 use crate::openai::conversations::session_of;
 use crate::openai::error::{Answer, Failure};
-use crate::openai::turns::{self, Caller, Events, seconds_now};
+use crate::openai::turns::{self, Caller, seconds_now};
 use futures::stream::StreamExt;
 use orlop_app::store::Head;
 use orlop_app::{Application, ChatRequest, UNNUMBERED, Wait};
@@ -21,7 +21,7 @@ const AFTERMATH: Duration = Duration::from_secs(5);
 
 /// A response under way.
 pub(super) struct Begun {
-    pub(super) events: Events,
+    pub(super) turn: turns::Begun,
     pub(super) response: Resource,
     /// Whether answers wait until they are accepted.
     pub(super) hold: bool,
@@ -75,23 +75,24 @@ pub(super) async fn begin(caller: &Caller, wanted: &mut Wanted) -> Answer<Begun>
     };
     let request = |place: &Place| asked(caller, wanted, &response, &model, place, &messages);
     let began = caller.chat(request(&place)).await;
-    let mut events = match (began, &previous) {
+    let mut turn = match (began, &previous) {
         // Somebody else goes on with the conversation just now: each has its own from here.
         (Err(failure), Some(previous)) if failure.is_conflict() => {
             let place = carried(app, previous).await?;
             caller.chat(request(&place)).await?
         }
         (began, _) => began?,
-    }
-    .peekable();
+    };
     let hold = turns::is_judged(&config, &wanted.overrides);
     // Turns have told something by now.
+    let mut events = turn.events.peekable();
     let first = Pin::new(&mut events).peek().await;
     let is_over = first.is_some_and(|event| event.kind.ends_request() && event.seq == UNNUMBERED);
+    turn.events = events.boxed();
     if is_over {
         response.set("store", false);
     }
-    Ok(Begun { events: events.boxed(), response, hold, is_over })
+    Ok(Begun { turn, response, hold, is_over })
 }
 
 fn asked(

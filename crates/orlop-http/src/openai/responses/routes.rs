@@ -10,7 +10,7 @@ use crate::extract::{Path, Query};
 use crate::openai::conversations::Page;
 use crate::openai::error::Answer;
 use crate::openai::shape::{Deleted, ItemList, Response, Shown};
-use crate::openai::turns::{Abandoned, Caller, Json, Reader, event_stream, finish};
+use crate::openai::turns::{self, Abandoned, Caller, Json, Reader, event_stream, finish};
 use crate::route::Routes;
 use futures::stream::StreamExt;
 use orlop_app::Application;
@@ -29,19 +29,17 @@ pub(crate) fn routes(routes: Routes) -> Routes {
 
 async fn create(caller: Caller, Json(body): Json<CreateResponse>) -> Answer<Shown<Response>> {
     let mut wanted = body.checked()?;
-    let Begun { events, response, hold, is_over } = begin(&caller, &mut wanted).await?;
+    let slot = wanted.stream.then(|| caller.take_stream()).transpose()?;
+    let Begun { turn, response, hold, is_over } = begin(&caller, &mut wanted).await?;
     let request = caller.request();
-    let abandoned = Abandoned::unless_stored(&caller.app(), request, wanted.store);
-    if wanted.stream {
+    if let Some(slot) = slot {
         let stream = Stream::new(request, response, hold);
-        return event_stream(&caller, events, stream, abandoned).map(Shown::of);
+        return event_stream(&caller, turn, stream, slot).map(Shown::of);
     }
     if wanted.background && !is_over {
         return Ok(Shown::json(response.running()));
     }
-    let done = finish(events).await;
-    abandoned.forget();
-    let done = done?;
+    let done = finish(&caller, turn).await?;
     let (messages, calls) = (&*done.messages, &*done.calls);
     let ended = Ended { at: done.at, messages, calls, usage: done.usage.as_ref() };
     let output = output_of(request, &ended.items());
@@ -67,6 +65,7 @@ async fn retrieve(
     if how.stream != Some(true) {
         return Ok(Shown::json(stored.json(&app).await?));
     }
+    let slot = caller.take_stream()?;
     // What is whole by now is not told piece by piece any more, and has to be read after that.
     let events = app.request_events_closely(&stored.request, 0).await?;
     let known = stored.messages(&app).await?;
@@ -75,7 +74,7 @@ async fn retrieve(
         .knowing(known)
         .after(how.starting_after);
     let abandoned = Abandoned::unless_stored(&app, &stored.request, true);
-    event_stream(&caller, events, stream, abandoned).map(Shown::of)
+    event_stream(&caller, turns::Begun { events, abandoned }, stream, slot).map(Shown::of)
 }
 
 async fn cancel(caller: Caller, Path(id): Path<String>) -> Answer<Shown<Response>> {

@@ -1,0 +1,87 @@
+//! Beginning a turn. It happens in a task of its own, which holds what the turn takes up: a client
+//! that leaves while its turn is still being prepared frees nothing, because the turn goes on.
+
+use crate::identity::Identity;
+use crate::metrics::Queued;
+use crate::problem::Problem;
+use crate::server::Server;
+use futures::stream::BoxStream;
+use orlop_app::{Application, ChatRequest, Event};
+use orlop_core::Error;
+use std::sync::Arc;
+use tokio::sync::oneshot;
+use tracing::Instrument;
+
+/// The events of a request.
+pub(crate) type Events = BoxStream<'static, Arc<Event>>;
+
+/// A turn that has begun.
+pub(crate) struct Begun {
+    pub(crate) events: Events,
+    pub(crate) abandoned: Abandoned,
+}
+
+impl Server {
+    /// Begins a turn, if there is room for one. `queued` is held until it has begun.
+    pub(crate) async fn begin(
+        &self,
+        identity: &Identity,
+        request: ChatRequest,
+        queued: Option<Queued>,
+    ) -> Result<Begun, Problem> {
+        let slot = self.take_turn(identity)?;
+        let host = self.host(identity);
+        let is_stored = request.persist != Some(false);
+        let (tell, told) = oneshot::channel();
+        let work = async move {
+            let chat = host.chat(request).await;
+            drop(queued);
+            let chat = match chat {
+                Ok(chat) => chat,
+                Err(error) => return drop(tell.send(Err(error.into()))),
+            };
+            let abandoned = Abandoned::unless_stored(host.app(), &chat.request_id, is_stored);
+            let (events, ended) = chat.into_parts();
+            // Where nobody waits for it any more, it is abandoned here.
+            drop(tell.send(Ok(Begun { events, abandoned })));
+            let _ = ended.await;
+            drop(slot);
+        };
+        tokio::spawn(work.in_current_span());
+        told.await.unwrap_or_else(|_| {
+            Err(Error::internal("the request could not be taken; send it again").into())
+        })
+    }
+}
+
+/// Cancels a request that nobody can hear of any more, because it is not stored and whoever sent
+/// it is gone. One that was stored by somebody else who gave it the same id goes on.
+pub(crate) struct Abandoned {
+    app: Application,
+    request: Option<String>,
+}
+
+impl Abandoned {
+    pub(crate) fn unless_stored(app: &Application, request: &str, stored: bool) -> Self {
+        Self { app: app.clone(), request: (!stored).then(|| request.to_owned()) }
+    }
+
+    /// It is over.
+    pub(crate) fn forget(mut self) {
+        self.request = None;
+    }
+}
+
+impl Drop for Abandoned {
+    fn drop(&mut self) {
+        let Some(request) = self.request.take() else { return };
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        let app = self.app.clone();
+        runtime.spawn(async move {
+            if let Ok(None) = app.store().turn(app.scope(), &request).await {
+                // One that is over by now is not found.
+                let _ = app.cancel_request(&request, "the client is gone").await;
+            }
+        });
+    }
+}
