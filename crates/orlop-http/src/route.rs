@@ -301,9 +301,6 @@ impl Operation<'_> {
     }
 }
 
-/// What the ids of sessions, requests and all that is made of them look like.
-const ID: &str = "^[A-Za-z0-9][A-Za-z0-9._:@-]*$";
-
 fn reference(header: &str) -> Value {
     json!({ "$ref": format!("#/components/headers/{header}") })
 }

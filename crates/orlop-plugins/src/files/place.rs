@@ -236,7 +236,8 @@ pub(crate) fn bytes(count: u64) -> String {
     format!("{size:.1} {}", UNITS[unit])
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
     use crate::workspace::Workspace;

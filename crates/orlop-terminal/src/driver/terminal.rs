@@ -179,7 +179,8 @@ pub(super) fn suspend() {
 #[cfg(not(unix))]
 pub(super) fn suspend() {}
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
     use portable_pty::{CommandBuilder, PtySize, native_pty_system};
