@@ -2231,6 +2231,8 @@ export interface components {
         /** @description What went wrong, and what to do. */
         Problem: {
             headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "Retry-After": components["headers"]["RetryAfter"];
                 [name: string]: unknown;
             };
             content: {
@@ -2240,6 +2242,8 @@ export interface components {
         /** @description What went wrong, and what to do. */
         OpenAiError: {
             headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "Retry-After": components["headers"]["RetryAfter"];
                 [name: string]: unknown;
             };
             content: {
@@ -2247,9 +2251,17 @@ export interface components {
             };
         };
     };
-    parameters: never;
+    parameters: {
+        /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+        RequestId: string;
+    };
     requestBodies: never;
-    headers: never;
+    headers: {
+        /** @description The id of the request, and of the turn that it began. */
+        RequestId: string;
+        /** @description After how many seconds to try again, where that may help. */
+        RetryAfter: number;
+    };
     pathItems: never;
 }
 export type $defs = Record<string, never>;
@@ -2257,7 +2269,10 @@ export interface operations {
     get_healthz: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -2266,6 +2281,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2290,7 +2306,10 @@ export interface operations {
     get_readyz: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -2299,6 +2318,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2323,7 +2343,10 @@ export interface operations {
     get_metrics: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -2332,6 +2355,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2356,7 +2380,10 @@ export interface operations {
     get_openapi_json: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -2365,6 +2392,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2389,7 +2417,10 @@ export interface operations {
     get_api_v1_healthz: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -2398,6 +2429,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2422,7 +2454,10 @@ export interface operations {
     get_api_v1_readyz: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -2431,6 +2466,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2455,7 +2491,10 @@ export interface operations {
     get_api_v1_metrics: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -2464,6 +2503,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2488,7 +2528,10 @@ export interface operations {
     get_api_v1_openapi_json: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -2497,6 +2540,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2521,7 +2565,10 @@ export interface operations {
     info_info: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -2530,6 +2577,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2554,7 +2602,10 @@ export interface operations {
     info_plugins: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -2563,6 +2614,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2587,7 +2639,10 @@ export interface operations {
     agents_list: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -2596,6 +2651,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2620,7 +2676,10 @@ export interface operations {
     agents_tools: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 agent: string;
             };
@@ -2631,6 +2690,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2655,7 +2715,10 @@ export interface operations {
     agents_models: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 agent: string;
             };
@@ -2666,6 +2729,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2690,7 +2754,10 @@ export interface operations {
     agents_plugins: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 agent: string;
             };
@@ -2701,6 +2768,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2725,7 +2793,10 @@ export interface operations {
     agents_config_schema: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 agent: string;
             };
@@ -2736,6 +2807,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2763,7 +2835,10 @@ export interface operations {
                 /** @description The session. */
                 session_id?: string | null;
             };
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 agent: string;
             };
@@ -2774,6 +2849,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2798,7 +2874,10 @@ export interface operations {
     agents_templates: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 agent: string;
             };
@@ -2809,6 +2888,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2846,7 +2926,10 @@ export interface operations {
                 /** @description Which of those that were put away; none of them if it is not said. */
                 archived?: components["schemas"]["PutAway"];
             };
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -2855,6 +2938,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2879,7 +2963,10 @@ export interface operations {
     sessions_create: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -2892,6 +2979,7 @@ export interface operations {
             /** @description Done. */
             201: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2919,7 +3007,10 @@ export interface operations {
                 /** @description The session. */
                 session_id?: string | null;
             };
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -2932,6 +3023,7 @@ export interface operations {
             /** @description Done. */
             201: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2959,7 +3051,10 @@ export interface operations {
                 /** @description Only the last so many messages; all if it is not said. */
                 last?: number | null;
             };
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 id: string;
             };
@@ -2970,6 +3065,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2994,7 +3090,10 @@ export interface operations {
     sessions_delete: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 id: string;
             };
@@ -3005,6 +3104,7 @@ export interface operations {
             /** @description Done. */
             204: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -3027,7 +3127,10 @@ export interface operations {
     sessions_patch: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 id: string;
             };
@@ -3042,6 +3145,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3066,7 +3170,10 @@ export interface operations {
     sessions_export: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 id: string;
             };
@@ -3077,6 +3184,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3101,7 +3209,10 @@ export interface operations {
     sessions_fork: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 id: string;
             };
@@ -3116,6 +3227,7 @@ export interface operations {
             /** @description Done. */
             201: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3143,7 +3255,10 @@ export interface operations {
                 /** @description The position of the message. Negative numbers count from the end. */
                 index: number;
             };
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 id: string;
             };
@@ -3154,6 +3269,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3178,7 +3294,10 @@ export interface operations {
     sessions_branch: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 id: string;
             };
@@ -3193,6 +3312,7 @@ export interface operations {
             /** @description Done. */
             201: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3217,7 +3337,10 @@ export interface operations {
     sessions_slice: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 id: string;
             };
@@ -3232,6 +3355,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3256,7 +3380,10 @@ export interface operations {
     sessions_join: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 id: string;
             };
@@ -3271,6 +3398,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3295,7 +3423,10 @@ export interface operations {
     sessions_switch: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 id: string;
             };
@@ -3310,6 +3441,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3334,7 +3466,10 @@ export interface operations {
     sessions_lifecycle: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 id: string;
                 name: string;
@@ -3350,6 +3485,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3374,7 +3510,10 @@ export interface operations {
     sessions_add_message: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 id: string;
             };
@@ -3389,6 +3528,7 @@ export interface operations {
             /** @description Done. */
             201: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3413,7 +3553,10 @@ export interface operations {
     sessions_modify_message: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 id: string;
                 index: number;
@@ -3429,6 +3572,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3453,7 +3597,10 @@ export interface operations {
     sessions_changes: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 id: string;
             };
@@ -3464,6 +3611,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3488,7 +3636,10 @@ export interface operations {
     sessions_undo: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 id: string;
                 change: string;
@@ -3500,6 +3651,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3524,7 +3676,10 @@ export interface operations {
     shares_list: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 id: string;
             };
@@ -3535,6 +3690,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3559,7 +3715,10 @@ export interface operations {
     shares_create: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 id: string;
             };
@@ -3570,6 +3729,7 @@ export interface operations {
             /** @description Done. */
             201: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3594,7 +3754,10 @@ export interface operations {
     shares_revoke: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 id: string;
                 share: string;
@@ -3606,6 +3769,7 @@ export interface operations {
             /** @description Done. */
             204: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -3633,7 +3797,10 @@ export interface operations {
                 /** @description Only those before this position. */
                 before?: number | null;
             };
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 link: string;
             };
@@ -3644,6 +3811,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3668,7 +3836,10 @@ export interface operations {
     shares_follow: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 link: string;
             };
@@ -3679,6 +3850,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3712,7 +3884,10 @@ export interface operations {
                 /** @description At most so many sessions; 20 if it is not said. */
                 limit?: number | null;
             };
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -3721,6 +3896,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3748,7 +3924,10 @@ export interface operations {
                 /** @description At most so many; 20 if it is not said, and 100 at most. */
                 limit?: number | null;
             };
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 id: string;
             };
@@ -3759,6 +3938,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3783,7 +3963,10 @@ export interface operations {
     requests_send: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 id: string;
             };
@@ -3798,6 +3981,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3827,7 +4011,10 @@ export interface operations {
     requests_state: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 request: string;
             };
@@ -3838,6 +4025,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3865,7 +4053,12 @@ export interface operations {
                 /** @description Events after this number; all if it is not said. */
                 after?: number | null;
             };
-            header?: never;
+            header?: {
+                /** @description The `id` of the last event that the client has: it wants those that follow. It counts before `after`. */
+                "Last-Event-ID"?: number;
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 request: string;
             };
@@ -3876,6 +4069,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3904,7 +4098,10 @@ export interface operations {
     requests_cancel: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 request: string;
             };
@@ -3919,6 +4116,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3943,7 +4141,10 @@ export interface operations {
     requests_decide: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 request: string;
                 call: string;
@@ -3959,6 +4160,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3983,7 +4185,10 @@ export interface operations {
     requests_trace: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 request: string;
             };
@@ -3994,6 +4199,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4021,7 +4227,10 @@ export interface operations {
                 /** @description The session. */
                 session_id?: string | null;
             };
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -4030,6 +4239,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4054,7 +4264,10 @@ export interface operations {
     actions_run: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 plugin: string;
                 action: string;
@@ -4070,6 +4283,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4094,7 +4308,10 @@ export interface operations {
     actions_preview: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 plugin: string;
                 action: string;
@@ -4110,6 +4327,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4134,7 +4352,10 @@ export interface operations {
     completions_list: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -4147,6 +4368,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4171,7 +4393,10 @@ export interface operations {
     completions_apply: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -4184,6 +4409,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4211,7 +4437,10 @@ export interface operations {
                 /** @description The session. */
                 session_id?: string | null;
             };
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -4227,6 +4456,7 @@ export interface operations {
             /** @description Done. */
             201: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4251,7 +4481,10 @@ export interface operations {
     assets_get: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 id: string;
             };
@@ -4262,6 +4495,17 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "*/*": string;
+                };
+            };
+            /** @description Done. */
+            206: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4276,6 +4520,7 @@ export interface operations {
             409: components["responses"]["Problem"];
             413: components["responses"]["Problem"];
             415: components["responses"]["Problem"];
+            416: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
             499: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
@@ -4286,7 +4531,10 @@ export interface operations {
     assets_delete: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 id: string;
             };
@@ -4297,6 +4545,7 @@ export interface operations {
             /** @description Done. */
             204: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -4329,7 +4578,12 @@ export interface operations {
                  */
                 fragments?: boolean | null;
             };
-            header?: never;
+            header?: {
+                /** @description The `id` of the last event that the client has: it wants those that follow. It counts before `after`. */
+                "Last-Event-ID"?: number;
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -4338,6 +4592,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4366,7 +4621,10 @@ export interface operations {
     chat_create: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -4379,6 +4637,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4411,7 +4670,10 @@ export interface operations {
     models_list: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -4420,6 +4682,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4451,7 +4714,10 @@ export interface operations {
     models_get: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 id: string;
             };
@@ -4462,6 +4728,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4489,7 +4756,10 @@ export interface operations {
     responses_create: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -4502,6 +4772,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4539,7 +4810,10 @@ export interface operations {
                 /** @description null */
                 starting_after?: number | null;
             };
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 id: string;
             };
@@ -4550,6 +4824,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4582,7 +4857,10 @@ export interface operations {
     responses_delete: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 id: string;
             };
@@ -4593,6 +4871,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4620,7 +4899,10 @@ export interface operations {
     responses_cancel: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 id: string;
             };
@@ -4631,6 +4913,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4670,7 +4953,10 @@ export interface operations {
                 /** @description null */
                 after?: string | null;
             };
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 id: string;
             };
@@ -4681,6 +4967,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4712,7 +4999,10 @@ export interface operations {
     conversations_create: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -4725,6 +5015,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4752,7 +5043,10 @@ export interface operations {
     conversations_retrieve: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 id: string;
             };
@@ -4763,6 +5057,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4790,7 +5085,10 @@ export interface operations {
     conversations_update: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 id: string;
             };
@@ -4805,6 +5103,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4832,7 +5131,10 @@ export interface operations {
     conversations_remove: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 id: string;
             };
@@ -4843,6 +5145,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4877,7 +5180,10 @@ export interface operations {
                 /** @description null */
                 after?: string | null;
             };
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 id: string;
             };
@@ -4888,6 +5194,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4919,7 +5226,10 @@ export interface operations {
     conversations_add: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 id: string;
             };
@@ -4934,6 +5244,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4965,7 +5276,10 @@ export interface operations {
     conversations_item: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 id: string;
                 item: string;
@@ -4977,6 +5291,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5004,7 +5319,10 @@ export interface operations {
     conversations_remove_item: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["RequestId"];
+            };
             path: {
                 id: string;
                 item: string;
@@ -5016,6 +5334,7 @@ export interface operations {
             /** @description Done. */
             200: {
                 headers: {
+                    "x-request-id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
