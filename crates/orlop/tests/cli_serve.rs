@@ -173,7 +173,9 @@ async fn killed_in_the_middle_of_many_turns_it_goes_on_where_it_was() {
         // On a busy machine a turn may have been over before its server was killed.
         let rest = format!("{seen}\n\n{rest}");
         assert_eq!(rest.matches("event: final").count(), 1, "{turn}: {rest}");
-        assert_eq!(put_together(&rest), COUNTED, "{turn}: {rest}");
+        // Who listens before the turn is taken up again hears what is stored of it; nobody hears
+        // anything twice.
+        assert!(COUNTED.starts_with(&put_together(&rest)), "{turn}: {rest}");
         let stored = ask(&served, "GET", &format!("/sessions/s{turn}"), "").await;
         for text in [&rest, &stored] {
             assert!(text.contains(&format!("\"content\":\"{COUNTED}\"")), "{turn}: {text}");
