@@ -71,10 +71,15 @@ test("a message is deleted only after a question", async () => {
 test("buttons of plugins are there for calls and results of tools, too", async () => {
   const tab = await Tab.session(browser, server, await server.session("mend free.sh"));
   await tab.page.getByRole("button", { name: /^read_file/ }).click();
-  await tab.menu("More for the result", "Show a banner");
-  await tab.page.locator(".banner").getByText("Message 3").waitFor();
-  await tab.menu("More for the call", "Show a banner");
-  await tab.page.locator(".banner").getByText("Message 1").waitFor();
+  const card = tab.page.locator(".tool", { has: tab.page.getByRole("button", { name: /^read_file/ }) });
+  for (const [trigger, said] of [
+    ["More for the result", "Message 3"],
+    ["More for the call", "Message 1"],
+  ] as const) {
+    await card.getByRole("button", { name: trigger }).click();
+    await tab.page.getByRole("menuitem", { name: "Show a banner" }).click();
+    await tab.page.locator(".banner").getByText(said).waitFor();
+  }
   await tab.accessible();
   await tab.quiet();
 });

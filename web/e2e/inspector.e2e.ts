@@ -74,7 +74,9 @@ test("a request is a timeline of model calls with tokens and cost, tools, and wh
 });
 
 test("usage is drawn by day, agent, model and plugin, and goes to spreadsheets and reports", async () => {
+  await tab.page.keyboard.press("Alt+i");
   await tab.ask("please stream the tide table");
+  await tab.page.keyboard.press("Alt+i");
   await show("Usage");
   const chart = panel().getByRole("img", { name: /^Tokens per day: \d{4}-\d{2}-\d{2} \d+/ });
   await chart.waitFor();

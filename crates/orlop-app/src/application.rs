@@ -23,7 +23,7 @@ use orlop_core::{
     ApplicationPlugin, CallContext, Config, Core, Error, HostPlugin, Map, ModelCache, Registered,
     Result, Session, TriggerSource, Value,
 };
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 
 /// What an application is made of.
@@ -78,6 +78,7 @@ impl Builder {
             agents: Mutex::default(),
             models: ModelCache::default(),
             applications: Vec::new(),
+            left_out: BTreeMap::new(),
             hosts,
             assets: assets.map(Arc::new),
             door: Door::default(),
@@ -95,7 +96,7 @@ impl Builder {
         let mut shared = shared;
         shared.config.verify(&shared.plugins.schema())?;
         let whole = shared.whole_config();
-        let mut left_out = BTreeSet::new();
+        let mut left_out = BTreeMap::new();
         for entry in &mut applications {
             let call = CallContext::new("application").lending("env", shared.env.clone());
             let cx = Core::new().call_context(&whole, call, None, None);
@@ -106,13 +107,14 @@ impl Builder {
                 Err(error) if entry.plugin.manifest.dispensable => {
                     let name = entry.plugin.name();
                     tracing::error!(target: "orlop::app", "the application plugin \"{name}\" is left out, because it could not begin: {error}");
-                    left_out.insert(name.to_owned());
+                    left_out.insert(name.to_owned(), error);
                 }
                 Err(error) => return Err(error),
             }
         }
-        applications.retain(|entry| !left_out.contains(entry.plugin.name()));
+        applications.retain(|entry| !left_out.contains_key(entry.plugin.name()));
         shared.applications = applications;
+        shared.left_out = left_out;
         Ok(Application {
             shared: Arc::new(shared),
             scope: Scope::local(),
@@ -169,6 +171,8 @@ pub(crate) struct Shared {
     agents: Mutex<HashMap<String, Arc<Agent>>>,
     models: ModelCache,
     pub(crate) applications: Vec<ApplicationEntry>,
+    /// Application plugins that could not begin, and why.
+    left_out: BTreeMap<String, Error>,
     pub(crate) hosts: Vec<Registered<dyn HostPlugin>>,
     pub(crate) assets: Option<Arc<AssetFiles>>,
     pub(crate) door: Door,
@@ -198,7 +202,7 @@ pub(crate) struct Agent {
     /// What hooks see as `base_config`.
     pub(crate) base: Config,
     /// The logins whose tokens its settings hold.
-    pub(crate) credentials: BTreeSet<String>,
+    pub(crate) credentials: BTreeMap<String>,
 }
 
 impl Shared {
@@ -359,6 +363,11 @@ impl Application {
     /// The plugins the application was started with.
     pub fn plugins(&self) -> &Plugins {
         &self.shared.plugins
+    }
+
+    /// Why an application plugin is left out that could not begin.
+    pub fn left_out(&self, plugin: &str) -> Option<&Error> {
+        self.shared.left_out.get(plugin)
     }
 
     /// The store.

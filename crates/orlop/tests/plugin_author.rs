@@ -223,10 +223,20 @@ class Broken:
         return {}
 "#;
     place.write("greeter/plugin.py", broken);
-    let told = place.run(&["plugin", "explain", "broken", "--json"]).await.json();
-    assert_eq!(told["standing"][0]["active"], false, "{told}");
-    let why = told["standing"][0]["why"].as_str().unwrap();
+    let ask = async || {
+        let told = place.run(&["plugin", "explain", "broken", "--json"]).await;
+        serde_json::from_str::<Value>(&told.out).unwrap()["standing"][0].clone()
+    };
+    let told = ask().await;
+    let why = told["why"].as_str().unwrap();
+    assert!(why.starts_with("it could not begin: ") && why.contains("no chart"), "{told}");
+    assert_eq!(told["active"], false, "{told}");
+    // One that Orlop cannot do without keeps it from starting.
+    place.write("greeter/plugin.toml", format!("{limits}on_failure = \"fail\"\n"));
+    let told = ask().await;
+    let why = told["why"].as_str().unwrap();
     assert!(why.starts_with("Orlop does not start: ") && why.contains("no chart"), "{told}");
+    assert_eq!(told["active"], false, "{told}");
 }
 
 #[tokio::test]

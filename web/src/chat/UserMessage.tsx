@@ -3,7 +3,7 @@
 import { Check, ChevronLeft, ChevronRight, Copy, Pencil } from "lucide-react";
 import { type KeyboardEvent, useState } from "react";
 import { isMap } from "../api/types";
-import { isBusy } from "../state/conversation";
+import { isBusy, isSettled } from "../state/conversation";
 import { type UserItem, textOf } from "../state/items";
 import { useApp, usePage } from "../state/page";
 import { useTries } from "../state/tries";
@@ -111,7 +111,8 @@ function EditMessage({ text, index, onDone }: { text: string; index: number; onD
 /** Walks between the branches that part at this message. */
 function BranchWalker({ index }: { index: number }) {
   const page = usePage();
-  const sessionId = useApp((state) => state.openId);
+  // While an answer is on its way, and after a failure, a message may be taken back and sent anew at any moment.
+  const sessionId = useApp((state) => (isSettled(state.conversation) ? state.openId : null));
   const tries = useTries(page.chat.tries, sessionId, index);
   if (!tries) return null;
   const ids = tries.sessions.map((summary) => summary.session_id);

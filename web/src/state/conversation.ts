@@ -106,6 +106,11 @@ export function isBusy(held: Conversation): boolean {
   return held.turn !== null && !isOver(held.turn);
 }
 
+/** Whether what is stored stays as it is until somebody does something new. */
+export function isSettled(held: Conversation | null): boolean {
+  return held !== null && !isBusy(held) && held.turn?.status !== "failed";
+}
+
 /** Everything to show, in order. */
 export function itemsShown(held: Conversation): Item[] {
   const { messages, turn, sent } = held;

@@ -2,7 +2,7 @@
 
 import * as Dropdown from "@radix-ui/react-dropdown-menu";
 import { Check } from "lucide-react";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 
 interface Props {
   trigger: ReactNode;
@@ -12,17 +12,22 @@ interface Props {
 }
 
 export function Menu({ trigger, label, align = "end", children }: Props) {
+  const [place, setPlace] = useState<HTMLElement | null>(null);
   return (
-    <Dropdown.Root modal={false}>
+    <Dropdown.Root modal={false} onOpenChange={(isOpen) => isOpen && setPlace(placeOfMenus())}>
       <Dropdown.Trigger asChild>{trigger}</Dropdown.Trigger>
-      {/* Inside of a landmark, where people who walk by landmarks find it. */}
-      <Dropdown.Portal container={document.querySelector<HTMLElement>("main:not([inert])") ?? document.querySelector<HTMLElement>(".sidebar")}>
+      <Dropdown.Portal container={place}>
         <Dropdown.Content className="menu" align={align} sideOffset={4} collisionPadding={8} aria-label={label}>
           {children}
         </Dropdown.Content>
       </Dropdown.Portal>
     </Dropdown.Root>
   );
+}
+
+/** Inside of a landmark, where people who walk by landmarks find it; of one that has the keyboard when the menu opens. */
+function placeOfMenus(): HTMLElement | null {
+  return document.querySelector<HTMLElement>("main:not([inert])") ?? document.querySelector<HTMLElement>(".sidebar");
 }
 
 interface ItemProps {

@@ -235,7 +235,9 @@ async fn what_belongs_to_others_is_as_unknown_as_what_never_was() {
             let (known, unknown) =
                 (asked_with(&site, &route, theirs).await, asked_with(&site, &route, never).await);
             assert_eq!(known, unknown, "{} {}", route.0, route.1);
-            assert_eq!(known.0, 404, "{} {} {}", route.0, route.1, known.1);
+            // Without a session there is nothing to complete, and nothing wrong with that.
+            let status = if route.1 == "/completions" { 200 } else { 404 };
+            assert_eq!(known.0, status, "{} {} {}", route.0, route.1, known.1);
         }
     }
     let ana = orlop_app::Scope::new("acme", "ana").unwrap();

@@ -47,7 +47,13 @@ pub(super) async fn run(
     };
     let explained = explain(&plugin, action.as_deref(), &evidence);
     workplace.close().await;
-    let explained = explained?;
+    let mut explained = explained?;
+    if let Some(error) = app.left_out(&plugin) {
+        for standing in explained.standing.iter_mut().filter(|it| it.kind == "application") {
+            standing.active = false;
+            standing.why = format!("it could not begin: {error}");
+        }
+    }
     if json {
         return Ok(output::json(&explained)?);
     }
