@@ -23,7 +23,7 @@ use orlop_core::{
     ApplicationPlugin, CallContext, Config, Core, Error, HostPlugin, Map, ModelCache, Registered,
     Result, Session, TriggerSource, Value,
 };
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
 
 /// What an application is made of.
@@ -202,7 +202,7 @@ pub(crate) struct Agent {
     /// What hooks see as `base_config`.
     pub(crate) base: Config,
     /// The logins whose tokens its settings hold.
-    pub(crate) credentials: BTreeMap<String>,
+    pub(crate) credentials: BTreeSet<String>,
 }
 
 impl Shared {
