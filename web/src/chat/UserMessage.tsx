@@ -112,7 +112,7 @@ function EditMessage({ text, index, onDone }: { text: string; index: number; onD
 function BranchWalker({ index }: { index: number }) {
   const page = usePage();
   // While an answer is on its way, and after a failure, a message may be taken back and sent anew at any moment.
-  const sessionId = useApp((state) => (isSettled(state.conversation) ? state.openId : null));
+  const sessionId = useApp((state) => (isSettled(state.conversation, index) ? state.openId : null));
   const tries = useTries(page.chat.tries, sessionId, index);
   if (!tries) return null;
   const ids = tries.sessions.map((summary) => summary.session_id);

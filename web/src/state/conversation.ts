@@ -106,9 +106,9 @@ export function isBusy(held: Conversation): boolean {
   return held.turn !== null && !isOver(held.turn);
 }
 
-/** Whether what is stored stays as it is until somebody does something new. */
-export function isSettled(held: Conversation | null): boolean {
-  return held !== null && !isBusy(held) && held.turn?.status !== "failed";
+/** Whether a message is stored, and stays as it is until somebody does something new. */
+export function isSettled(held: Conversation | null, index: number): boolean {
+  return held !== null && index < held.messages.length && !isBusy(held) && held.turn?.status !== "failed";
 }
 
 /** Everything to show, in order. */

@@ -12,9 +12,14 @@ interface Props {
 }
 
 export function Menu({ trigger, label, align = "end", children }: Props) {
+  const [isOpen, setOpen] = useState(false);
   const [place, setPlace] = useState<HTMLElement | null>(null);
+  const change = (next: boolean) => {
+    if (next) setPlace(placeOfMenus());
+    setOpen(next);
+  };
   return (
-    <Dropdown.Root modal={false} onOpenChange={(isOpen) => isOpen && setPlace(placeOfMenus())}>
+    <Dropdown.Root modal={false} open={isOpen} onOpenChange={change}>
       <Dropdown.Trigger asChild>{trigger}</Dropdown.Trigger>
       <Dropdown.Portal container={place}>
         <Dropdown.Content className="menu" align={align} sideOffset={4} collisionPadding={8} aria-label={label}>
