@@ -195,13 +195,14 @@ async fn every_turn_settles_and_nothing_is_left() {
     };
     let begun = std::time::Instant::now();
     for batch in 0.. {
-        if batch >= TURNS / AT_ONCE {
-            if is_enough(final_ones, fine, failed) || begun.elapsed() > AT_MOST {
-                break;
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
+        let is_over = is_enough(final_ones, fine, failed) || begun.elapsed() > AT_MOST;
+        if batch >= TURNS / AT_ONCE && is_over {
+            break;
         }
         let before = beats.load(Ordering::Relaxed);
+        if batch >= TURNS / AT_ONCE {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
         let turns = (0..AT_ONCE).map(|n| {
             let mut request = chat(&format!("s{n}-{}", batch % 3), "go");
             request.approval = Approval::Allow;
