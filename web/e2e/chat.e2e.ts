@@ -146,6 +146,24 @@ test("a question of the agent is a form; an answer that is missing is asked for"
   await tab.quiet();
 });
 
+test("half an answer to a question is there after looking at something else", async () => {
+  const messages = Array.from({ length: 200 }, (_, n) => ({ role: n % 2 ? "assistant" : "user", content: `Message ${n}`, metadata: {} }));
+  const { session_id } = await server.api<{ session_id: string }>("/sessions/import", { session_id: "half-asked", messages, metadata: { agent_id: "mate" } });
+  const tab = await Tab.session(browser, server, session_id);
+  await tab.say("which unit is it?");
+  const form = tab.page.getByRole("form", { name: "Which unit?" });
+  await form.getByLabel("feet").check();
+  await tab.page.locator(".scroller").press("Home");
+  const feed = tab.page.getByRole("feed");
+  await feed.getByText("Message 0", { exact: true }).waitFor();
+  await feed.getByText("Message 190", { exact: true }).waitFor({ state: "detached" });
+  expect(await form.getByLabel("feet").isChecked()).toBe(true);
+  await tab.page.getByRole("button", { name: "Jump to latest" }).click();
+  await form.getByRole("button", { name: "Answer", exact: true }).click();
+  await tab.answer.getByText(/You said:.*feet/).waitFor();
+  await tab.quiet();
+});
+
 test("edits are shown as diffs, plans as lists", async () => {
   const tab = await open();
   await tab.ask("mend free.sh");

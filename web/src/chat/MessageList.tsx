@@ -1,9 +1,10 @@
 //! The conversation: only what is near the view is in the page, and it stays at the end until somebody scrolls away.
 
 import { ArrowDown } from "lucide-react";
-import { type MouseEvent, useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { type MouseEvent, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { Virtualizer, type VirtualizerHandle } from "virtua";
 import type { Item } from "../state/items";
+import { asksIn } from "../state/turn";
 import { Boundary } from "../ui/Boundary";
 import { IconButton } from "../ui/IconButton";
 import { ItemView } from "./ItemView";
@@ -97,6 +98,10 @@ export function MessageList({ sessionId, items, busy, after, shown = 0 }: Props)
     tapped?.setAttribute("data-tapped", "");
   };
 
+  // Half an answer to a question, or half an edit, is not lost by looking at something else.
+  const [worksIn, setWorksIn] = useState<string | null>(null);
+  const kept = useMemo(() => items.flatMap((item, place) => (item.key === worksIn || asksIn(item) ? [place] : [])), [items, worksIn]);
+
   const letGo = () => {
     goingUntil.current = 0;
   };
@@ -106,9 +111,9 @@ export function MessageList({ sessionId, items, busy, after, shown = 0 }: Props)
       <div className="scroller" ref={scroller} onScroll={onScroll} onWheel={letGo} onTouchMove={letGo} onKeyDown={letGo} onPointerDown={letGo} tabIndex={0} role="region" aria-label="Conversation">
         <div className="column" onClick={onTap}>
           <div role="feed" aria-busy={busy} aria-label="Messages">
-            <Virtualizer ref={list} scrollRef={scroller} data={items} itemSize={120} bufferSize={600}>
+            <Virtualizer ref={list} scrollRef={scroller} data={items} itemSize={120} bufferSize={600} keepMounted={kept}>
               {(item, place) => (
-                <div className="item" data-kind={item.kind} data-next={items[place + 1]?.kind} data-last={place === items.length - 1 || undefined} key={item.key} role="article" aria-posinset={place + 1} aria-setsize={items.length} aria-label={labelOf(item)}>
+                <div className="item" data-kind={item.kind} data-next={items[place + 1]?.kind} data-last={place === items.length - 1 || undefined} key={item.key} role="article" aria-posinset={place + 1} aria-setsize={items.length} aria-label={labelOf(item)} onFocus={() => setWorksIn(item.key)}>
                   <Boundary key={item.kind} instead={() => <p className="note">This cannot be shown here. Show JSON, or an export of the session, has it.</p>}>
                     <ItemView item={item} />
                   </Boundary>

@@ -40,7 +40,7 @@ export class Page {
     addEventListener("hashchange", () => {
       // What is read by a link has nothing in common with what is one's own.
       if (linkInAddress() !== this.store.get().shared) location.reload();
-      else if (this.store.get().access === "granted") this.followAddress();
+      else if (this.store.get().access === "granted" && idInAddress() !== this.store.get().openId) this.followAddress();
     });
   }
 
@@ -101,15 +101,16 @@ export class Page {
 
   /** Shows what the address names. */
   followAddress(): void {
-    const id = named(/^#\/s\/(.+)$/);
+    const id = idInAddress();
     if (id !== this.store.get().openId || !this.store.get().conversation) void this.chat.open(id);
   }
 
   /** Goes to a session; `null` is a new one. */
   go(id: string | null): void {
     const hash = id === null ? "#/" : `#/s/${encodeURIComponent(id)}`;
-    if (location.hash === hash || (id === null && location.hash === "")) this.followAddress();
-    else location.hash = hash;
+    if (location.hash !== hash && (id !== null || location.hash !== "")) location.hash = hash;
+    // The browser tells of the change later; another key may be pressed before that.
+    this.followAddress();
   }
 
   /** Tells something. It goes by itself, unless it is of a failure. */
@@ -157,6 +158,11 @@ export class Page {
 /** The link by which a session is read, if the address is one. It stands where browsers tell no server of it. */
 function linkInAddress(): string | null {
   return named(/^#\/shared\/(.+)$/);
+}
+
+/** The session in the address, if there is one. */
+function idInAddress(): string | null {
+  return named(/^#\/s\/(.+)$/);
 }
 
 /** What the address names. Somebody may have typed it: what cannot be decoded is taken as it is, and nothing will be found by it. */

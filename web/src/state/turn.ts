@@ -47,6 +47,11 @@ export function isOver(turn: Turn): boolean {
   return turn.status === "done" || turn.status === "failed" || turn.status === "cancelled";
 }
 
+/** Whether a person is asked for something in an item, or by an agent inside of it. */
+export function asksIn(item: Item): boolean {
+  return item.kind === "tool" && (item.approval !== null || item.children.some((child) => child.items.some(asksIn)));
+}
+
 /** The questions of a turn that wait for a person, those of agents inside of it included. */
 export function openApprovals(turn: Turn): ToolItem[] {
   return turn.items.flatMap((item) =>
