@@ -6,7 +6,7 @@
 mod postgres;
 mod skips;
 mod tally;
-mod tmux;
+mod terminals;
 
 use std::process::{Command, ExitCode};
 use std::time::Instant;
@@ -114,7 +114,7 @@ fn web_page_in_browser(workspace: &Workspace, tally: &mut Tally) -> Result<(), S
 
 fn tests(workspace: &Workspace, tally: &mut Tally) -> Result<(), String> {
     postgres::ensure();
-    tmux::ensure();
+    terminals::ensure();
     let skips = Skips::new(workspace)?;
     let mut tests = workspace.cargo(["test", "--workspace", "--locked", "--no-fail-fast"]);
     tests.env(skips::VARIABLE, skips.file());

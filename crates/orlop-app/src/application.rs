@@ -439,7 +439,7 @@ impl Application {
             .caller
             .clone()
             .from_source(source)
-            .owning("base_config", Value::Object(base.values().clone()))
+            .owning_shared("base_config", base.as_value().clone())
             .lending("app", Arc::new(self.clone()))
             .lending("env", self.shared.env.clone());
         match &self.shared.assets {

@@ -16,6 +16,8 @@ use std::sync::Arc;
 #[derive(Clone, Default)]
 pub struct Plugins {
     providers: Vec<WithExtensions>,
+    /// Kept, because every request asks for them and a manifest is made anew each time.
+    provider_names: Vec<String>,
     features: Vec<Arc<dyn Feature>>,
     tools: Vec<Arc<dyn Tool>>,
     pub(crate) applications: Vec<Arc<dyn ApplicationPlugin>>,
@@ -37,6 +39,7 @@ impl Plugins {
         provider: Arc<dyn Provider>,
         extensions: Vec<Arc<dyn Extension>>,
     ) -> Self {
+        self.provider_names.push(provider.manifest().name);
         self.providers.push((provider, extensions));
         self
     }
@@ -89,8 +92,8 @@ impl Plugins {
     }
 
     /// The names of the providers.
-    pub fn provider_names(&self) -> Vec<String> {
-        self.providers.iter().map(|(provider, _)| provider.manifest().name).collect()
+    pub fn provider_names(&self) -> &[String] {
+        &self.provider_names
     }
 
     /// The manifests of all plugins, kind by kind.
@@ -192,7 +195,7 @@ impl Plugins {
         };
         match config.text("provider") {
             Some(name) if !self.provider_names().iter().any(|known| known == name) => {
-                return unknown("provider", "provider", name, self.provider_names());
+                return unknown("provider", "provider", name, self.provider_names().to_vec());
             }
             _ => {}
         }

@@ -24,6 +24,7 @@ pub(crate) struct Tracer {
 struct State {
     open: Vec<Open>,
     done: Vec<Map>,
+    asked: Vec<Asked>,
     /// The action that is about to start, by plugin.
     next: Vec<(String, Action)>,
 }
@@ -39,6 +40,15 @@ struct Open {
     hook: Hook,
     at: Instant,
     action: Option<Action>,
+}
+
+/// What a plugin was asked for, as often as it was asked.
+struct Asked {
+    plugin: String,
+    hook: Hook,
+    first: Instant,
+    took: Duration,
+    calls: usize,
 }
 
 impl Tracer {
@@ -58,7 +68,30 @@ impl Tracer {
 
     /// What has been collected since the last time.
     pub(crate) fn take(&self) -> Vec<Map> {
-        std::mem::take(&mut locked(&self.state).done)
+        let mut state = locked(&self.state);
+        let asked = state.asked.drain(..).map(|asked| {
+            let mut entry = self.entry(&asked.plugin, asked.hook, asked.first, asked.took);
+            entry.insert("calls".to_owned(), asked.calls.into());
+            entry
+        });
+        let mut all: Vec<Map> = asked.collect();
+        all.append(&mut state.done);
+        all
+    }
+
+    /// What is written down of a hook that answered and changed nothing.
+    fn entry(&self, plugin: &str, hook: Hook, at: Instant, took: Duration) -> Map {
+        let spec = hook.spec();
+        Map::from_iter([
+            ("kind".to_owned(), "hook".into()),
+            ("plugin".to_owned(), plugin.into()),
+            ("plugin_kind".to_owned(), spec.kind.as_str().into()),
+            ("hook".to_owned(), spec.name.into()),
+            ("start_us".to_owned(), micros(at - self.began).into()),
+            ("duration_us".to_owned(), micros(took).into()),
+            ("outcome".to_owned(), "ok".into()),
+            ("change".to_owned(), Value::Null),
+        ])
     }
 
     /// Adds something that is no hook of the table: a model call, a tool run, a lifecycle.
@@ -103,35 +136,33 @@ impl Observer for Tracer {
             Some(open) => (open.at, open.action),
             None => (Instant::now(), None),
         };
-        let timed_out = matches!(&event, HookEvent::Failed(error) if error.is_timeout());
-        let (outcome, changed) = match event {
-            HookEvent::Failed(error) => ("error", json!(error.to_string())),
-            HookEvent::Answered(value) => ("ok", summary(value)),
+        let took = at.elapsed();
+        if let HookEvent::Answered(_) = event
+            && hook.asks_only()
+        {
+            return state.asked(plugin, hook, at, took);
+        }
+        let mut entry = self.entry(plugin, hook, at, took);
+        match event {
             HookEvent::Started => return,
-        };
-        let spec = hook.spec();
-        let entry = json!({
-            "kind": "hook",
-            "plugin": plugin,
-            "plugin_kind": spec.kind.as_str(),
-            "hook": spec.name,
-            "start_us": micros(at - self.began),
-            "duration_us": micros(at.elapsed()),
-            "outcome": outcome,
-            "change": changed,
-        });
-        if let Value::Object(mut entry) = entry {
-            if timed_out {
-                entry.insert("timed_out".to_owned(), true.into());
+            HookEvent::Answered(outcome) => {
+                entry.insert("change".to_owned(), summary(outcome.to_json()));
             }
-            if let Some(action) = action {
-                entry.insert("action".to_owned(), action.id.into());
-                if let Some(lifecycle) = action.lifecycle {
-                    entry.insert("lifecycle".to_owned(), lifecycle.into());
+            HookEvent::Failed(error) => {
+                entry.insert("outcome".to_owned(), "error".into());
+                entry.insert("change".to_owned(), error.to_string().into());
+                if error.is_timeout() {
+                    entry.insert("timed_out".to_owned(), true.into());
                 }
             }
-            state.done.push(entry);
         }
+        if let Some(action) = action {
+            entry.insert("action".to_owned(), action.id.into());
+            if let Some(lifecycle) = action.lifecycle {
+                entry.insert("lifecycle".to_owned(), lifecycle.into());
+            }
+        }
+        state.done.push(entry);
     }
 
     fn action(&self, plugin: &str, action: &str, lifecycle: Option<&str>) {
@@ -143,6 +174,22 @@ impl Observer for Tracer {
 
     fn lifecycle(&self, lifecycle: &str) {
         self.note("lifecycle", lifecycle.into(), Instant::now(), "ok");
+    }
+}
+
+impl State {
+    fn asked(&mut self, plugin: &str, hook: Hook, at: Instant, took: Duration) {
+        let same = |asked: &&mut Asked| asked.hook == hook && asked.plugin == plugin;
+        match self.asked.iter_mut().find(same) {
+            Some(asked) => {
+                asked.took += took;
+                asked.calls += 1;
+            }
+            None => {
+                let plugin = plugin.to_owned();
+                self.asked.push(Asked { plugin, hook, first: at, took, calls: 1 });
+            }
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use crate::digest;
 use orlop_types::{Error, Map, Result, Value};
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 /// The effective configuration of a request. Cloning is one pointer.
 ///
@@ -18,10 +18,16 @@ use std::sync::{Arc, OnceLock};
 #[derive(Clone, Default)]
 pub struct Config(Arc<Inner>);
 
-#[derive(Default)]
 struct Inner {
-    values: Map,
+    /// An object.
+    value: Arc<Value>,
     fingerprint: OnceLock<Fingerprint>,
+}
+
+impl Default for Inner {
+    fn default() -> Self {
+        Self { value: Arc::new(Value::Object(Map::new())), fingerprint: OnceLock::new() }
+    }
 }
 
 /// Identifies a configuration by content. Secrets in it cannot be read back.
@@ -44,7 +50,7 @@ impl Config {
 
     /// A configuration with these values.
     pub fn new(values: Map) -> Self {
-        Self(Arc::new(Inner { values, fingerprint: OnceLock::new() }))
+        Self(Arc::new(Inner { value: Arc::new(Value::Object(values)), ..Inner::default() }))
     }
 
     /// Reads a configuration; anything but an object is the wrong type.
@@ -57,13 +63,19 @@ impl Config {
 
     /// All values.
     pub fn values(&self) -> &Map {
-        &self.0.values
+        static NONE: LazyLock<Map> = LazyLock::new(Map::new);
+        self.0.value.as_object().unwrap_or(&NONE)
+    }
+
+    /// All values as one, without copying them.
+    pub fn as_value(&self) -> &Arc<Value> {
+        &self.0.value
     }
 
     /// The value at `key`; dots lead into sections (`compaction.enabled`).
     pub fn get(&self, key: &str) -> Option<&Value> {
         let mut steps = key.split('.');
-        let first = self.0.values.get(steps.next()?)?;
+        let first = self.values().get(steps.next()?)?;
         steps.try_fold(first, |value, step| value.get(step))
     }
 
@@ -74,31 +86,41 @@ impl Config {
 
     /// Whether there are no values.
     pub fn is_empty(&self) -> bool {
-        self.0.values.is_empty()
+        self.values().is_empty()
+    }
+
+    /// The content without some keys of the first level; `None` if it has none of them.
+    pub(crate) fn fingerprint_without(&self, keys: &[&str]) -> Option<Fingerprint> {
+        if !keys.iter().any(|key| self.values().contains_key(*key)) {
+            return None;
+        }
+        let rest = self.values().iter().filter(|(key, _)| !keys.contains(&key.as_str()));
+        let rest = rest.map(|(key, value)| (key.clone(), value.clone())).collect();
+        Some(Fingerprint::of(&Value::Object(rest)))
     }
 
     /// Identifies the content: equal configurations have equal fingerprints.
     pub fn fingerprint(&self) -> Fingerprint {
-        *self.0.fingerprint.get_or_init(|| Fingerprint::of(&Value::Object(self.0.values.clone())))
+        *self.0.fingerprint.get_or_init(|| Fingerprint::of(&self.0.value))
     }
 }
 
 impl PartialEq for Config {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0) || self.0.values == other.0.values
+        Arc::ptr_eq(&self.0, &other.0) || self.0.value == other.0.value
     }
 }
 
 /// Shows the keys only: values may be secrets.
 impl fmt::Debug for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.0.values.keys()).finish()
+        f.debug_set().entries(self.values().keys()).finish()
     }
 }
 
 impl Serialize for Config {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.values.serialize(serializer)
+        self.0.value.serialize(serializer)
     }
 }
 

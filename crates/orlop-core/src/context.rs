@@ -75,7 +75,8 @@ pub enum TriggerSource {
 pub struct CallContext {
     caller: &'static str,
     data: Map,
-    owned: Map,
+    /// Shared, because each hook is handed a copy.
+    owned: Vec<(&'static str, Arc<Value>)>,
     trigger_source: TriggerSource,
     handles: Vec<(&'static str, Arc<dyn Any + Send + Sync>)>,
     cancellation: Option<Arc<dyn Cancellation>>,
@@ -107,8 +108,14 @@ impl CallContext {
     }
 
     /// For layers above the core: sets data under a key the layer owns.
-    pub fn owning(mut self, key: &'static str, value: impl Into<Value>) -> Self {
-        self.owned.insert(key.to_owned(), value.into());
+    pub fn owning(self, key: &'static str, value: impl Into<Value>) -> Self {
+        self.owning_shared(key, Arc::new(value.into()))
+    }
+
+    /// The same with a value that is kept elsewhere, too, and too large to be copied for each call.
+    pub fn owning_shared(mut self, key: &'static str, value: Arc<Value>) -> Self {
+        self.owned.retain(|(held, _)| *held != key);
+        self.owned.push((key, value));
         self
     }
 
@@ -137,7 +144,7 @@ impl CallContext {
 
     /// What a layer above the core set under a key it owns.
     pub fn owned(&self, key: &str) -> Option<&Value> {
-        self.owned.get(key)
+        self.owned.iter().find(|(held, _)| *held == key).map(|(_, value)| &**value)
     }
 
     /// Data of the caller.
@@ -214,7 +221,7 @@ impl Context {
 
     /// The configuration of the agent where the application gave one, else the resolved one.
     pub fn base_config(&self) -> Config {
-        match self.0.call.owned.get("base_config") {
+        match self.0.call.owned("base_config") {
             Some(Value::Object(values)) => Config::new(values.clone()),
             _ => self.0.config.clone(),
         }
@@ -328,7 +335,7 @@ impl Context {
 
     /// A value set by the caller or by a layer above the core.
     pub fn get(&self, key: &str) -> Option<&Value> {
-        self.0.call.owned.get(key).or_else(|| self.0.call.data.get(key))
+        self.0.call.owned(key).or_else(|| self.0.call.data.get(key))
     }
 
     /// A live object lent by a layer above the core, such as `app`.
@@ -366,7 +373,8 @@ impl Context {
     /// What the caller and the layers above the core told of the call.
     pub fn told(&self) -> Map {
         let mut told = self.0.call.data.clone();
-        told.extend(self.0.call.owned.clone());
+        let owned = self.0.call.owned.iter();
+        told.extend(owned.map(|(key, value)| ((*key).to_owned(), (**value).clone())));
         told
     }
 

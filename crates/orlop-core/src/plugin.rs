@@ -31,6 +31,9 @@ pub struct Manifest {
     pub uses_models: bool,
     /// For a provider: the configuration keys its model list depends on; empty means all.
     pub discovery_keys: Vec<String>,
+    /// Configuration keys that it reads while a request runs and no plugin's `init`, tags or tools depend
+    /// on. Sessions that differ in them alone share everything that is made of a configuration.
+    pub request_keys: Vec<String>,
     /// For a host plugin: a failing interceptor stops the request.
     pub critical: bool,
     /// A failure of any of its hooks fails the operation, whatever the hook table says.
@@ -56,6 +59,7 @@ impl Manifest {
             hooks: HookSet::ALL,
             uses_models: true,
             discovery_keys: Vec::new(),
+            request_keys: Vec::new(),
             critical: false,
             strict: false,
             dispensable: false,
@@ -126,6 +130,12 @@ impl Manifest {
     /// For a provider: its model list depends on these configuration keys only.
     pub fn discovery(mut self, keys: &[&str]) -> Self {
         self.discovery_keys = keys.iter().map(|key| (*key).to_owned()).collect();
+        self
+    }
+
+    /// These configuration keys matter to requests only; see [`Manifest::request_keys`].
+    pub fn only_for_requests(mut self, keys: &[&str]) -> Self {
+        self.request_keys = keys.iter().map(|key| (*key).to_owned()).collect();
         self
     }
 }

@@ -23,7 +23,9 @@ impl Observer for Trace {
         if plugin == "watched" {
             self.0.add(match event {
                 HookEvent::Started => format!("{} started", hook.name()),
-                HookEvent::Answered(outcome) => format!("{} answered {outcome}", hook.name()),
+                HookEvent::Answered(outcome) => {
+                    format!("{} answered {}", hook.name(), outcome.to_json())
+                }
                 HookEvent::Failed(error) => {
                     assert_eq!(error.plugin_name(), Some("watched"));
                     assert_eq!(error.hook_name(), Some(hook.name()));

@@ -72,7 +72,7 @@ impl PluginNumbers {
         };
         let of = self.0.entry(plugin.to_owned()).or_default();
         let of = of.hooks.entry(hook.to_owned()).or_default();
-        of.calls += 1;
+        of.calls += entry.get("calls").and_then(Value::as_u64).unwrap_or(1);
         of.micros += entry.get("duration_us").and_then(Value::as_u64).unwrap_or_default();
     }
 

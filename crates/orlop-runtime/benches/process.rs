@@ -1,5 +1,6 @@
 //! What it costs that a plugin is a process: a hook that does nothing, in Python and in JavaScript; a
-//! turn with ten such plugins; and a hook that wants the end of a history, at every length of it.
+//! turn with ten such plugins; a hook that wants the end of a history, at every length of it; and
+//! turns of stored sessions of every length with such a plugin, beside the same turns without it.
 //! Prints medians and the 99th of a hundred, as neighbours of the same machine disturb averages.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -9,10 +10,13 @@ mod common;
 
 use common::stage::*;
 use common::*;
-use orlop_core::hooks::{Hook, HookSet, RequestChange, RequestInput};
+use futures::{StreamExt, stream};
+use orlop_app::Plugins;
+use orlop_core::hooks::{Chunk, Hook, HookSet, RequestChange, RequestInput};
 use orlop_core::{Answer, Context, Feature, Manifest, Map, NativeItem, Plugin, Result};
 use orlop_runtime::{Package, Runtime};
-use orlop_testkit::scripted::ScriptedReply;
+use orlop_store::SqliteStore;
+use orlop_testkit::scripted::{self, Over, ScriptedProvider, ScriptedReply};
 use serde_json::json;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -43,6 +47,10 @@ fn main() {
         println!("a turn with ten plugins in processes, 200 turns");
         turns(0).await;
         turns(10).await;
+        println!(
+            "a turn of a stored session with a plugin that wants its last 4 messages, 200 turns"
+        );
+        stored_turns().await;
     });
 }
 
@@ -137,6 +145,63 @@ async fn turns(plugins: usize) {
     }
     show(&format!("{plugins} plugins"), took);
     runtime.stop().await;
+}
+
+/// Turns of sessions in a file, by length, first without a plugin and then with one; taken in turns, so that
+/// what disturbs one disturbs all.
+async fn stored_turns() {
+    const LENGTHS: [usize; 3] = [10, 1_000, 10_000];
+    let tail = |stage: &Stage| package(stage, "tail", None, &TAIL.replace("NAME", "tail"));
+    let stages = [on_file(|_| vec![]), on_file(|stage| vec![tail(stage)])];
+    let mut apps = Vec::new();
+    for (stage, _) in &stages {
+        let app = stage.start().await;
+        for length in LENGTHS {
+            app.import_session(&session_of(length).to_string(), "json", None).await.unwrap();
+            // What is read once is read now: the session, and the plugin's process.
+            events_of(&app, ask(&length.to_string(), "hi")).await;
+        }
+        apps.push(app);
+    }
+    let mut took = vec![Vec::new(); LENGTHS.len() * apps.len()];
+    for _ in 0..200 {
+        for (at, length) in LENGTHS.iter().enumerate() {
+            for (with, app) in apps.iter().enumerate() {
+                let start = Instant::now();
+                events_of(app, ask(&length.to_string(), "hi")).await;
+                took[at * apps.len() + with].push(start.elapsed());
+            }
+        }
+    }
+    for (at, took) in took.into_iter().enumerate() {
+        let with = ["without", "with"][at % apps.len()];
+        show(&format!("{} {with}", LENGTHS[at / apps.len()]), took);
+    }
+    for (_, runtime) in stages {
+        runtime.stop().await;
+    }
+}
+
+/// A stage whose sessions are in a file and whose model answers at once and remembers nothing.
+fn on_file(packages: impl FnOnce(&Stage) -> Vec<Package>) -> (Stage, Runtime) {
+    let mut stage = Stage::default();
+    stage.store = Arc::new(SqliteStore::open(&stage.outside().join("sessions.db")).unwrap());
+    let answer = || vec![Ok(Chunk::finals(vec![scripted::item("assistant", "done")]))];
+    let model = Over::new(ScriptedProvider::new("scripted"))
+        .stream_api(move |_, _, _| Some(stream::iter(answer()).boxed()));
+    stage.plugins = Plugins::new().provider(Arc::new(model), vec![]);
+    let packages = packages(&stage);
+    with_packages(stage, packages)
+}
+
+fn session_of(length: usize) -> serde_json::Value {
+    let messages: Vec<_> = (0..length)
+        .map(|n| {
+            let role = ["user", "assistant"][n % 2];
+            json!({"role": role, "content": format!("message {n}, as long as messages are, more or less")})
+        })
+        .collect();
+    json!({"session_id": length.to_string(), "messages": messages, "metadata": {}})
 }
 
 fn show(what: &str, mut took: Vec<Duration>) {

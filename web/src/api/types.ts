@@ -126,6 +126,8 @@ export interface TraceEntry {
   kind: string;
   start_us: number;
   duration_us: number;
+  /** How often a plugin was asked, where that is told in one entry. */
+  calls?: number;
   outcome: string;
   plugin?: string;
   plugin_kind?: string;

@@ -87,7 +87,7 @@ function wordsOf(entry: TraceEntry, group: Row["group"]): { label: string; detai
   const plain = typeof detail === "string" || typeof detail === "number" ? String(detail) : "";
   switch (group) {
     case "hook":
-      return { label: entry.plugin ?? "plugin", detail: [entry.action ?? entry.hook, entry.lifecycle && `at ${entry.lifecycle}`].filter(Boolean).join(" ") };
+      return { label: entry.plugin ?? "plugin", detail: [entry.action ?? entry.hook, entry.lifecycle && `at ${entry.lifecycle}`, (entry.calls ?? 1) > 1 && `${entry.calls} times`].filter(Boolean).join(" ") };
     case "model": {
       const number = typeof fields.step === "number" ? String(fields.step + 1) : plain;
       return { label: `Model call ${number}`.trim(), detail: [text("provider"), text("model")].filter(Boolean).join("/") };
@@ -141,7 +141,7 @@ function sums(trace: readonly TraceEntry[]): Timeline["byPlugin"] {
   for (const entry of trace) {
     if (!entry.plugin) continue;
     const sum = held.get(entry.plugin) ?? { plugin: entry.plugin, calls: 0, time: 0, changes: 0, failures: 0 };
-    sum.calls += 1;
+    sum.calls += entry.calls ?? 1;
     sum.time += entry.duration_us;
     sum.changes += entry.outcome === "ok" && changeOf(entry) !== "" ? 1 : 0;
     sum.failures += entry.outcome === "ok" ? 0 : 1;

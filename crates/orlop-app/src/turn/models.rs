@@ -56,7 +56,7 @@ impl Application {
 
     /// The agent's own model alone.
     pub(super) fn only_model(&self, config: &Config) -> Models {
-        let provider = match self.shared.plugins.provider_names().as_slice() {
+        let provider = match self.shared.plugins.provider_names() {
             [only] => Some(only.clone()),
             _ => None,
         };

@@ -14,7 +14,7 @@ pub use answer::Answer;
 pub use payload::*;
 pub use run::Runner;
 pub(crate) use run::panicked;
-pub use run::{HookEvent, Observer, Timer};
+pub use run::{HookEvent, Observer, Outcome, Timer};
 pub use state::{State, StateChange};
 
 use crate::context::Context;
@@ -543,6 +543,23 @@ impl Hook {
     /// The method's name.
     pub fn name(self) -> &'static str {
         self.spec().name
+    }
+
+    /// Whether a plugin is only asked what it has: nothing is changed by the answer, and the question
+    /// comes again and again.
+    pub fn asks_only(self) -> bool {
+        matches!(
+            self,
+            Self::GetUiElements
+                | Self::GetModels
+                | Self::ExtensionGetActions
+                | Self::FeatureGetActions
+                | Self::GetTemplate
+                | Self::GetCompletions
+                | Self::GetToolSchemas
+                | Self::ApplicationGetUiElements
+                | Self::ApplicationGetActions
+        )
     }
 }
 

@@ -19,13 +19,24 @@ pub trait Timer: Send + Sync {
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()>;
 }
 
+/// What a hook answered; made into JSON only where somebody wants to see it.
+pub trait Outcome {
+    /// The answer as JSON, which says what the hook changed.
+    fn to_json(&self) -> Value;
+}
+
+impl<T: Serialize> Outcome for T {
+    fn to_json(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+}
+
 /// One thing an [`Observer`] is told.
-#[derive(Debug)]
 pub enum HookEvent<'a> {
     /// The hook is about to run.
     Started,
-    /// It answered; the outcome as JSON says what it changed.
-    Answered(Value),
+    /// It answered.
+    Answered(&'a dyn Outcome),
     /// It failed.
     Failed(&'a Error),
 }
@@ -117,9 +128,7 @@ impl Runner {
         let result = result.map_err(|error| error.in_hook(plugin.name(), hook.name()));
         if let Some(observer) = &self.observer {
             let event = match &result {
-                Ok(outcome) => {
-                    HookEvent::Answered(serde_json::to_value(outcome).unwrap_or_default())
-                }
+                Ok(outcome) => HookEvent::Answered(outcome),
                 Err(error) => HookEvent::Failed(error),
             };
             observer.hook(plugin.name(), hook, event);
@@ -148,7 +157,7 @@ impl Runner {
         let (ending, plugin, failed_before) = (observer.clone(), name.clone(), failed.clone());
         let end = futures::stream::once(async move {
             if !failed_before.load(Ordering::Relaxed) {
-                ending.hook(&plugin, hook, HookEvent::Answered(Value::Null));
+                ending.hook(&plugin, hook, HookEvent::Answered(&()));
             }
             None
         });

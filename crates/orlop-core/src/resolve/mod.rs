@@ -8,7 +8,7 @@ mod models;
 pub(crate) use cache::Caches;
 pub use models::ModelCache;
 
-use crate::config::Config;
+use crate::config::{Config, Fingerprint};
 use crate::context::{CallContext, Context};
 use crate::core::Core;
 use crate::hooks::{
@@ -72,6 +72,21 @@ fn version_of(tool: &Registered<dyn Tool>) -> u64 {
 }
 
 impl Resolution {
+    /// The same for a configuration that differs in these keys only, on which nothing here depends.
+    fn with_config(&self, config: &Config, keys: &[&str]) -> Self {
+        // Not simply the configuration: a plugin's `init` may have changed it.
+        let mut values = self.state.config.values().clone();
+        for key in keys {
+            match config.values().get(*key) {
+                Some(value) => values.insert((*key).to_owned(), value.clone()),
+                None => values.shift_remove(*key),
+            };
+        }
+        let changed = Config::new(values);
+        let config = if changed == *config { config.clone() } else { changed };
+        Self { state: Arc::new(State { config, ..(*self.state).clone() }), ..self.clone() }
+    }
+
     /// The provider; without one, requests and everything native are impossible.
     pub(crate) fn provider(&self) -> Result<&RegisteredProvider> {
         self.provider.as_deref().ok_or_else(no_provider)
@@ -189,11 +204,17 @@ impl Core {
 
     /// Resolves `config`, or remembers having done so.
     pub(crate) async fn resolve(&self, config: &Config) -> Result<Arc<Resolution>> {
-        if let Some(known) = self.caches.get(config.fingerprint())
-            && known.tools.iter().all(PreparedTool::is_current)
-            && !self.models_are_back(&known, config).await
-        {
+        if let Some(known) = self.remembered(config.fingerprint(), config).await {
             return Ok(known);
+        }
+        let request_keys = self.request_keys();
+        let common = config.fingerprint_without(&request_keys);
+        if let Some(common) = common
+            && let Some(known) = self.remembered(common, config).await
+        {
+            let own = Arc::new(known.with_config(config, &request_keys));
+            self.caches.put(config.fingerprint(), own.clone());
+            return Ok(own);
         }
         let resolution = Arc::new(self.resolve_anew(config).await?);
         tracing::debug!(
@@ -206,7 +227,31 @@ impl Core {
             "plugins resolved"
         );
         self.caches.put(config.fingerprint(), resolution.clone());
+        if let Some(common) = common {
+            self.caches.put(common, resolution.clone());
+        }
         Ok(resolution)
+    }
+
+    /// What was resolved before, if it still holds.
+    async fn remembered(&self, content: Fingerprint, config: &Config) -> Option<Arc<Resolution>> {
+        let known = self.caches.get(content)?;
+        let holds = known.tools.iter().all(PreparedTool::is_current)
+            && !self.models_are_back(&known, config).await;
+        holds.then_some(known)
+    }
+
+    /// The keys that matter to requests only, of all plugins.
+    fn request_keys(&self) -> Vec<&str> {
+        let plugins = &self.plugins;
+        let of_providers = plugins.providers.iter().flat_map(|provider| {
+            let extensions = provider.extensions.iter().map(|plugin| &plugin.manifest);
+            extensions.chain([&provider.provider.manifest])
+        });
+        let others = plugins.features.iter().map(|plugin| &plugin.manifest);
+        let others = others.chain(plugins.tools.iter().map(|plugin| &plugin.manifest));
+        let keys = of_providers.chain(others).flat_map(|manifest| &manifest.request_keys);
+        keys.map(String::as_str).collect()
     }
 
     /// The provider that `config` selects; `None` if none is registered at all.

@@ -29,6 +29,7 @@ impl Plugin for PromptCache {
         ];
         Manifest::new("prompt_cache", env!("CARGO_PKG_VERSION"))
             .without_models()
+            .only_for_requests(&[KEY])
             .only(HookSet::of(&hooks))
             .config(
                 KEY,

@@ -350,7 +350,8 @@ impl Evidence<'_> {
                 hooks.len() - 1
             });
             let held = &mut hooks[place];
-            held.times += 1;
+            held.times +=
+                entry.get("calls").and_then(Value::as_u64).map_or(1, |calls| calls as usize);
             held.took_us += entry.get("duration_us").and_then(Value::as_u64).unwrap_or_default();
             if is(entry, "outcome", "error") {
                 held.failed += 1;

@@ -44,9 +44,10 @@ fn row(entry: &Map) -> Vec<String> {
     };
     let what = match text("hook") {
         hook if hook.is_empty() => format!("{} {}", text("kind"), detail(entry.get("detail"))),
-        hook => match text("action") {
-            action if action.is_empty() => hook,
-            action => format!("{hook} {action}"),
+        hook => match (text("action"), text("calls")) {
+            (action, _) if !action.is_empty() => format!("{hook} {action}"),
+            (_, calls) if !calls.is_empty() && calls != "1" => format!("{hook} x{calls}"),
+            _ => hook,
         },
     };
     let changed: String = text("change").chars().take(60).collect();
