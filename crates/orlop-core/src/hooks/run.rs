@@ -1,7 +1,7 @@
 //! Calls hooks: skips what a plugin does not implement, catches panics, watches the time, names
 //! the plugin in errors and tells the observer.
 
-use super::{Answer, Hook, OnFailure};
+use super::{Answer, Hook};
 use crate::plugin::Registered;
 use futures::future::{BoxFuture, Either, FutureExt, select};
 use futures::stream::{BoxStream, StreamExt, TryStreamExt};
@@ -70,7 +70,7 @@ impl Runner {
     }
 
     /// Calls `hook` of `plugin`. The default outcome stands in where the plugin does not
-    /// implement the hook, or fails and the table says to skip.
+    /// implement the hook, or fails and the table or the plugin says to skip.
     pub async fn call<'a, P, T>(
         &self,
         plugin: &'a Registered<P>,
@@ -86,7 +86,7 @@ impl Runner {
         }
         let result = self.try_call(plugin, hook, ask).await;
         match result {
-            Err(error) if hook.spec().on_failure == OnFailure::Skip && !plugin.manifest.strict => {
+            Err(error) if plugin.manifest.goes_on_without(hook) => {
                 tracing::warn!(target: "orlop::core", plugin = plugin.name(), hook = hook.name(), %error, "hook failed, skipped");
                 Ok(T::default())
             }
