@@ -38,12 +38,30 @@ pub(crate) struct Asking<'a> {
 pub(crate) async fn answer(lent: &Lent, method: &str, asking: Asking<'_>) -> Result<Value> {
     if let Err(error) = lent.rights.grants.check(method) {
         lent.refused(method, &error);
+        note_action(lent, method, &asking.args);
         return Err(error);
     }
     match method.split_once('.') {
         Some(("core", operation)) => of_core(lent, operation, asking).await,
         Some((_, operation)) => of_app(lent, operation, asking.args, asking.tell).await,
         None => Err(Error::not_found(format!("the host has no method \"{method}\""))),
+    }
+}
+
+/// Where an action of somebody was wanted, its plugin's user can find out why it did not run.
+fn note_action(lent: &Lent, method: &str, args: &Map) {
+    let plugin = match method {
+        "app.execute_action" => "plugin",
+        "core.execute_session_action" => "plugin_id",
+        _ => return,
+    };
+    let text = |key| args.get(key).and_then(Value::as_str);
+    if let (Some(plugin), Some(action), Ok(app)) = (text(plugin), text("action_id"), lent.app()) {
+        let why = format!(
+            "the plugin \"{}\" wanted to run it, and {method} is not granted to that",
+            lent.plugin
+        );
+        app.note_refused_action(plugin, action, &why);
     }
 }
 
@@ -142,12 +160,17 @@ async fn of_app(
             Ok(lent.give(&app.save_session(&session).await?))
         }
         "create_session" => {
+            let asked: protocol::CreateSession = read(operation, args)?;
             let new = NewSession {
                 agent: asked.agent_id,
                 id: asked.session_id,
                 metadata: asked.metadata.unwrap_or_default(),
             };
             secrets::check_metadata(&new.metadata, None, true, &lent.rights.own)?;
+            let named = new.metadata.get("agent_id").and_then(Value::as_str);
+            for agent in [new.agent.as_deref(), named] {
+                lent.check_agent(agent, "app.create_session")?;
+            }
             Ok(given(lent, &app.create_session(new).await?))
         }
         "fork_session" => {
@@ -160,17 +183,13 @@ async fn of_app(
             app.delete_session(&asked.session_id.0, asked.reason.as_deref()).await?;
             Ok(Value::Null)
         }
-            let asked: protocol::CreateSession = read(operation, args)?;
         "list_sessions" => {
+            let asked: protocol::ListSessions = read(operation, args)?;
             let query = ListQuery {
                 limit: asked.limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(0),
                 cursor: asked.cursor,
                 title: asked.search,
                 ..ListQuery::default()
-            let named = new.metadata.get("agent_id").and_then(Value::as_str);
-            for agent in [new.agent.as_deref(), named] {
-                lent.check_agent(agent, "app.create_session")?;
-            }
             };
             let page = app.list_sessions(&query).await?;
             Ok(json!({ "sessions": page.sessions, "cursor": page.next }))
@@ -189,7 +208,6 @@ async fn of_app(
             let asked: protocol::AcquireSessionLock = read(operation, args)?;
             let lock = app.acquire_session_lock(&asked.session_id.0).await?;
             json_of(&protocol::HeldLock { lock: lent.hold_lock(lock) })
-            let asked: protocol::ListSessions = read(operation, args)?;
         }
         "release_session_lock" => {
             let asked: protocol::ReleaseSessionLock = read(operation, args)?;
@@ -203,6 +221,7 @@ async fn of_app(
             json_of(&app.list_actions(asked.session_id.as_deref()).await?)
         }
         "execute_action" => {
+            let asked: protocol::ExecuteAction = read(operation, args)?;
             let call = ActionCall {
                 plugin: asked.plugin.0,
                 action: asked.action_id.0,
@@ -225,7 +244,6 @@ async fn of_app(
                 Error::bad_argument(format!(
                     "data must be the bytes of the file as base64: {error}"
                 ))
-            let asked: protocol::ExecuteAction = read(operation, args)?;
             })?;
             let upload = Upload::new(asked.name.0, asked.media_type.as_deref());
             json_of(&app.put_asset(asked.session_id.as_deref(), upload, bytes).await?)
@@ -241,6 +259,12 @@ async fn of_app(
         "set_state" => set_state(lent, app, read(operation, args)?).await,
         other => Err(Error::not_found(format!("the application has no operation \"{other}\""))),
     }
+}
+
+/// The arguments of an operation of the application.
+fn read<T: DeserializeOwned>(operation: &str, args: Map) -> Result<T> {
+    serde_json::from_value(Value::Object(args))
+        .map_err(|error| Error::bad_argument(format!("app.{operation}: {error}")))
 }
 
 /// What is known of an asset, and its bytes.
@@ -261,12 +285,6 @@ async fn set_state(lent: &Lent, app: &Application, asked: protocol::SetState) ->
     let Some(session) = asked.session_id else {
         app.change_user_state(&lent.plugin, |held| {
             held.clone_from(&value);
-/// The arguments of an operation of the application.
-fn read<T: DeserializeOwned>(operation: &str, args: Map) -> Result<T> {
-    serde_json::from_value(Value::Object(args))
-        .map_err(|error| Error::bad_argument(format!("app.{operation}: {error}")))
-}
-
             Ok(())
         })
         .await?;
@@ -341,6 +359,7 @@ async fn send(
 
 /// A session with its agent and that agent's settings, as plugins get it.
 fn given(lent: &Lent, loaded: &Loaded) -> Value {
+    lent.trust_agent_of(&loaded.session);
     json!({
         "agent_id": loaded.session.agent_id(),
         "config": secrets::masked(&loaded.config, &lent.rights.own),
@@ -359,7 +378,6 @@ struct Args(Map);
 impl Args {
     fn take(&mut self, key: &str) -> Option<Value> {
         self.0.shift_remove(key).filter(|value| !value.is_null())
-    lent.trust_agent_of(&loaded.session);
     }
 
     fn text(&mut self, key: &str) -> Result<Option<String>> {

@@ -41,6 +41,9 @@ pub trait Observer: Send + Sync {
     /// the plugin starts next.
     fn action(&self, _plugin: &str, _action: &str, _lifecycle: Option<&str>) {}
 
+    /// Somebody wanted to run `action` of `plugin` by hand, and it was not done.
+    fn refused(&self, _plugin: &str, _action: &str, _why: &str) {}
+
     /// The actions of a lifecycle are about to run.
     fn lifecycle(&self, _lifecycle: &str) {}
 }
@@ -59,6 +62,13 @@ impl Runner {
     pub fn about_to_act(&self, plugin: &str, action: &str, lifecycle: Option<&str>) {
         if let Some(observer) = &self.observer {
             observer.action(plugin, action, lifecycle);
+        }
+    }
+
+    /// Tells the observer that an action is not run by hand, and why.
+    pub fn refused(&self, plugin: &str, action: &str, why: &str) {
+        if let Some(observer) = &self.observer {
+            observer.refused(plugin, action, why);
         }
     }
 
