@@ -26,9 +26,9 @@ pub struct Sent {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Sliced {
     /// What was kept.
-    Kept(LentSession),
+    Kept(Box<LentSession>),
     /// What was kept and what was removed, where `return_removed` asked for it.
-    Both(LentSession, LentSession),
+    Both(Box<(LentSession, LentSession)>),
 }
 
 /// What the actions of a lifecycle did.
