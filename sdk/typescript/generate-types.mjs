@@ -1,12 +1,13 @@
-// Writes types.d.ts, the payloads of all hooks, from docs/schema: `node generate-types.mjs`.
+// Writes types.d.ts, the payloads of all hooks and the operations of the host, from docs/schema: `node generate-types.mjs`.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { HOOKS, STREAMS, camel } from "./lib/hooks.mjs";
+import { APP, CORE } from "./lib/remote.mjs";
 
 const SCHEMAS = new URL("../../docs/schema/", import.meta.url);
 const HEADER = `// Generated from docs/schema by generate-types.mjs; do not edit.
 
-import type { Answered, Call, Change, List, Session, Streamed } from "./index.d.ts";
+import type { AnySession, Answered, Call, Change, List, Session, Streamed } from "./index.d.ts";
 import type { ActionAnswer, ChunkAnswer, FinalizeAnswer, GateAnswer, InterceptAnswer, ModelCallAnswer, ReportAnswer, RequestAnswer, StateAnswer } from "./index.d.ts";
 
 /** A JSON object. */
@@ -14,7 +15,19 @@ export type Json = { [key: string]: any };
 `;
 
 // What the SDK makes of them by itself, or takes more generously.
-const GENERIC = { Change_of_NativeItem: "Change<NativeItem>", Change_of_Message: "Change<Message>", List_of_NativeItem: "List<NativeItem>", List_of_Message: "List<Message>", Session: "Session" };
+const GENERIC = {
+  Change_of_NativeItem: "Change<NativeItem>", Change_of_Message: "Change<Message>", List_of_NativeItem: "List<NativeItem>", List_of_Message: "List<Message>", Session: "Session",
+  LentSession: "Session", GivenSession: "AnySession", LentList_of_NativeItem: "List<NativeItem>", LentList_of_Message: "List<Message>",
+  // What was removed is asked for by slicing again.
+  Sliced: "Session",
+};
+// Of the messages of the protocol, those that plugins see; the others are the SDK's own business.
+const SEEN = ["Folders", "HookContext", "LifecycleRun", "Loaded", "Sent", "SessionPage", "ToolDescriptor"];
+// Operations that the SDK makes something else of, and arguments that it does not take.
+const MADE = new Set(["read_asset", "put_asset", "acquire_session_lock"]);
+const NOT_TAKEN = new Set(["return_removed"]);
+// Answers `null` only where it streams, which is a method of its own.
+const WHOLE = new Set(["send_request"]);
 const ANSWERS = {
   StateChange: "StateAnswer", RequestChange: "RequestAnswer", FinalizeChange: "FinalizeAnswer", ModelAnswer: "ModelCallAnswer", Chunk: "ChunkAnswer",
   ActionResult: "ActionAnswer", ToolReport: "ReportAnswer", ToolPart: "ReportAnswer", ToolGate: "GateAnswer", Interception: "InterceptAnswer",
@@ -24,9 +37,12 @@ const LEFT_OUT = /^(Edit\d*|Session|(Change|List)_of_.*)$/;
 /** The text of types.d.ts. */
 export function generate() {
   const schemas = Object.fromEntries(["any", ...Object.keys(HOOKS)].map((kind) => [kind, JSON.parse(readFileSync(new URL(`${kind}.json`, SCHEMAS), "utf8"))]));
-  const { types, owners } = definitions(schemas);
+  const protocol = JSON.parse(readFileSync(new URL("protocol.json", SCHEMAS), "utf8"));
+  const seen = Object.fromEntries(SEEN.map((name) => [name, protocol.$defs[name]]));
+  const { types, owners } = definitions({ ...schemas, protocol: { $defs: seen } });
   const blocks = [HEADER, ...[...types].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, text]) => text), PROCESS_CHUNK];
   for (const kind of Object.keys(HOOKS)) blocks.push(hooksOf(kind, schemas, owners));
+  blocks.push(operationsOf("core", CORE, protocol), operationsOf("app", APP, protocol));
   return `${blocks.join("\n")}`;
 }
 
@@ -81,6 +97,7 @@ function typeOf(schema, names, indent) {
   if (Array.isArray(schema.type)) return schema.type.map((type) => typeOf({ ...schema, type }, names, indent)).join(" | ");
   switch (schema.type) {
     case "array": {
+      if (schema.prefixItems) return `[${schema.prefixItems.map((it) => typeOf(it, names, indent)).join(", ")}]`;
       const item = typeOf(schema.items ?? true, names, indent);
       return item.includes("|") ? `(${item})[]` : `${item}[]`;
     }
@@ -115,6 +132,30 @@ function hooksOf(kind, schemas, owners) {
   });
   const title = kind[0].toUpperCase() + kind.slice(1);
   return `/** The hooks of ${kind} plugins. Each may be left out. */\nexport interface ${title}Hooks {\n${methods.join("")}}\n`;
+}
+
+/** The operations of the host: what they need in order, what they may have as an object at the end. */
+function operationsOf(scope, table, protocol) {
+  const names = { rename: (key) => key, ref: (it) => it };
+  const methods = Object.entries(table).filter(([name]) => !MADE.has(name)).map(([name, needed]) => {
+    const { message, result } = protocol.to_host[`${scope}.${name}`];
+    const { properties: { args } } = message.properties.params;
+    const known = args.properties ?? {};
+    const given = needed.map((argument) => `${argument}: ${typeOf(withoutNull(known[argument]), names, "  ")}, `).join("");
+    const left = Object.entries(known).filter(([argument]) => !needed.includes(argument) && !NOT_TAKEN.has(argument));
+    const required = (args.required ?? []).filter((argument) => !needed.includes(argument));
+    const options = objectOf({ properties: Object.fromEntries(left), required, additionalProperties: false }, names, "  ");
+    const last = left.length === 0 ? "" : `options${required.length > 0 ? "" : "?"}: ${options}`;
+    const answer = result.type === "null" ? "void" : typeOf(WHOLE.has(name) ? withoutNull(result) : result, names, "  ");
+    return `${comment(args.description, "  ")}  ${camel(name)}(${`${given}${last}`.replace(/, $/, "")}): Promise<${answer}>;\n`;
+  });
+  const title = scope[0].toUpperCase() + scope.slice(1);
+  return `/** The operations \`${scope}.*\` of the host. */\nexport interface ${title}Operations {\n${methods.join("")}}\n`;
+}
+
+/** An argument that stands in order is there. */
+function withoutNull(schema) {
+  return Array.isArray(schema.type) ? { ...schema, type: schema.type.filter((type) => type !== "null") } : schema;
 }
 
 function answerOf(outcome, names) {

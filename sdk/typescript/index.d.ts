@@ -1,8 +1,8 @@
-// What plugins import: `import { tool, Feature } from "orlop"`. The payloads of the hooks are in types.d.ts.
+// What plugins import: `import { tool, Feature } from "orlop"`. The payloads of the hooks and the operations of the host are in types.d.ts.
 
 import type {
-  ApplicationHooks, Chunk, ExtensionHooks, FeatureHooks, HostHooks, Interception, Json, Message, NativeItem, Partial, ProviderHooks,
-  State, StateChange, ToolGate, ToolHooks,
+  AppOperations, ApplicationHooks, Chunk, CoreOperations, ExtensionHooks, FeatureHooks, Folders, HookContext, HostHooks, Interception, Json, Message,
+  NativeItem, Partial, ProviderHooks, State, StateChange, ToolGate, ToolHooks,
 } from "./types.d.ts";
 
 export type * from "./types.d.ts";
@@ -80,8 +80,8 @@ export interface Call {
   /** The section of this package in the configuration. */
   readonly config: Json;
   /** What the host says of the call: `request_id`, `session_id`, `lifecycle`, ..., for actions also `config` and `base_config`. */
-  readonly context: { trigger_source?: string; lifecycle?: string; request_id?: string; session_id?: string; config?: Json; base_config?: Json; session?: Session; [key: string]: any };
-  readonly folders: { package?: string; data?: string; work?: string };
+  readonly context: HookContext;
+  readonly folders: Folders;
   /** A folder of this package alone, that stays between runs. */
   readonly dataFolder: string;
   /** Aborted when nobody waits for the answer any more. Give it to `fetch`. */
@@ -107,77 +107,25 @@ export interface Kept {
   set(value: unknown): Promise<void>;
 }
 
-/** Optional arguments, by the names of the protocol. */
-type Options = { config?: Json; context?: Json; [argument: string]: any };
-
-/** The operations of the core. */
-export interface Core {
+/** The operations of the core. What may be left out is named as in the protocol. */
+export interface Core extends CoreOperations {
   /** The same operations on another agent. */
   forAgent(agent: string): Core;
-  createSession(options?: { session_id?: string }): Promise<Session>;
-  addMessage(session: AnySession, role: Message["role"], content: any, options?: Options & { metadata?: Json; multipart_content?: Json[]; after_index?: number; tool_result?: Json }): Promise<Session>;
-  modifyMessage(session: AnySession, index: number, content: any, options?: Options): Promise<Session>;
-  sliceSession(session: AnySession, options?: Options & { start?: number; end?: number; remove_indices?: number[] }): Promise<Session>;
-  forkSession(session: AnySession, options?: Options & { upto_index?: number; new_session_id?: string }): Promise<Session>;
-  joinSessions(prefix: AnySession, suffix: AnySession, options?: Options): Promise<Session>;
-  rebuildNativeHistory(session: AnySession, options?: Options & { start?: number; end?: number }): Promise<Session>;
-  exportSession(session: AnySession, options?: { format?: string }): Promise<string>;
-  importSession(data: string, options?: { format?: string }): Promise<Session>;
-  patchNativeInternalMetadata(native_messages: NativeItem[], indices: number[], patch: Json): Promise<NativeItem[]>;
-  coreMessagesToNative(core_messages: Message[], options?: Options): Promise<NativeItem[]>;
-  /** Asks the model once. Gives the session with the answer, and the messages that were added. */
-  sendRequest(session: AnySession, options?: Options & { request_id?: string }): Promise<{ session: Session; messages: Message[] }>;
   /** As `sendRequest`, as events: `partial` as they come, and one `final`. */
-  streamRequest(session: AnySession, options?: Options & { request_id?: string }): AsyncGenerator<Json, void>;
-  getPluginsForConfig(options?: Options): Promise<Json>;
-  initializeActionRequest(native_messages: NativeItem[], state: State, options?: Options): Promise<any>;
-  getAvailableTools(options?: Options): Promise<Json[]>;
-  getToolSchemas(options?: Options): Promise<Json[]>;
-  extractToolCallsFromMessages(messages: Message[]): Promise<Json[]>;
-  executeToolCalls(tool_calls: Json[], options?: Options): Promise<Json[]>;
-  formatToolCallPreviews(tool_calls: Json[], options?: Options): Promise<Json[]>;
-  getSessionActions(options?: Options): Promise<Json[]>;
-  executeSessionAction(session: AnySession, plugin_id: string, action_id: string, params: Json, options?: Options): Promise<any>;
-  executeLifecycleActions(session: AnySession, trigger: string, options?: Options): Promise<any>;
-  getConfigSchema(options?: Options): Promise<Json[]>;
-  getUiSchema(options?: Options): Promise<Json[]>;
-  getCompletions(text: string, options?: Options): Promise<any[]>;
-  applyFeatureCompletion(text: string, completion: Json, options?: Options): Promise<string>;
-}
-
-/** A session as the application has it. */
-export interface Loaded {
-  agent_id: string;
-  config: Json;
-  session: Session;
+  streamRequest(session: AnySession, options?: Parameters<CoreOperations["sendRequest"]>[1]): AsyncGenerator<Json, void>;
 }
 
 /** The application. Each method needs the grant of its name in the manifest (`load_session`), but for the state. */
-export interface App {
-  loadSession(session_id: string): Promise<Loaded | null>;
-  saveSession(session: AnySession): Promise<Session>;
-  createSession(options?: { agent_id?: string; session_id?: string; metadata?: Json }): Promise<Loaded>;
-  forkSession(session_id: string, options?: { upto_index?: number; new_session_id?: string }): Promise<Loaded>;
-  deleteSession(session_id: string, options?: { reason?: string }): Promise<void>;
-  listSessions(options?: { limit?: number; cursor?: string; search?: string }): Promise<{ sessions: Json[]; cursor?: string | null }>;
-  updateAgent(agent_id: string, session: AnySession): Promise<Loaded>;
-  sendRequest(session: AnySession, options?: { agent_id?: string; message?: any; overrides?: Json; persist?: boolean }): Promise<Json[]>;
+export interface App extends AppOperations {
   /** As `sendRequest`, with each event as it happens. */
-  streamRequest(session: AnySession, options?: { agent_id?: string; message?: any; overrides?: Json; persist?: boolean }): AsyncGenerator<Json, void>;
-  publishEvent(event: { type: string; [key: string]: any }): Promise<Json>;
+  streamRequest(session: AnySession, options?: Parameters<AppOperations["sendRequest"]>[1]): AsyncGenerator<Json, void>;
   acquireSessionLock(session_id: string): Promise<{ lock: string; release(): Promise<void> }>;
   /** Runs `work` while nobody else changes the session. */
   withSessionLock<T>(session_id: string, work: () => T | Promise<T>): Promise<T>;
-  listActions(options?: { session_id?: string }): Promise<Json[]>;
-  executeAction(plugin: string, action_id: string, params: Json, options?: { session_id?: string }): Promise<any>;
-  /** The files of a session: `id`, `name`, `media_type`, `size` and more. */
-  listAssets(session_id: string): Promise<Json[]>;
   /** The bytes of a file. */
   readAsset(asset_id: string): Promise<Uint8Array>;
   /** Keeps a file with a session, or on its own; gives what is known of it. */
   putAsset(name: string, data: Uint8Array | string, options?: { media_type?: string; session_id?: string }): Promise<Json>;
-  getState(options?: { session_id?: string }): Promise<any>;
-  setState(value: unknown, options?: { session_id?: string }): Promise<void>;
 }
 
 /** How much of a list a hook is sent: nothing, everything, or so many of the last items. */

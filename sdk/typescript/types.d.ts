@@ -1,6 +1,6 @@
 // Generated from docs/schema by generate-types.mjs; do not edit.
 
-import type { Answered, Call, Change, List, Session, Streamed } from "./index.d.ts";
+import type { AnySession, Answered, Call, Change, List, Session, Streamed } from "./index.d.ts";
 import type { ActionAnswer, ChunkAnswer, FinalizeAnswer, GateAnswer, InterceptAnswer, ModelCallAnswer, ReportAnswer, RequestAnswer, StateAnswer } from "./index.d.ts";
 
 /** A JSON object. */
@@ -225,6 +225,16 @@ export interface FinalizeInput {
   state: State;
 }
 
+/** The folders of a package. */
+export interface Folders {
+  /** Its files. */
+  package: string;
+  /** Belongs to this package alone, and stays between runs. */
+  data: string;
+  /** Where people work. */
+  work: string;
+}
+
 /** For `format_tool_result`. */
 export interface FormatResultInput {
   /** How the call went. */
@@ -257,6 +267,41 @@ export interface Handled {
    * message in the final event, with the status.
    */
   data?: Json;
+  [key: string]: any;
+}
+
+/** What is known of a call beside the input of its hook. Other keys are whatever the caller added. */
+export interface HookContext {
+  /** Who caused the call, for instance `application`. */
+  trigger_source?: string | null;
+  /** What the call lends: `core`, `app`. */
+  handles?: string[];
+  /** The lifecycle that runs. */
+  lifecycle?: string | null;
+  /** The request it belongs to. */
+  request_id?: string | null;
+  /** The session it belongs to. */
+  session_id?: string | null;
+  /** Whether the answer of the model is streamed. */
+  stream?: boolean;
+  /** The resolved configuration; for actions and `is_enabled`. */
+  config?: Json | null;
+  /** The configuration of the agent before overrides; for actions and `is_enabled`. */
+  base_config?: Json | null;
+  /** What the request is about; for actions and `is_enabled`. */
+  request_context?: any;
+  /** The plugins of the request; for actions and `is_enabled`. */
+  request_runtime?: any;
+  /** The session; for actions of application plugins. */
+  session?: Session | null;
+  /** The messages of the answer; for actions after one. */
+  final_messages?: Message[] | null;
+  /** The native items of the answer; for actions after one. */
+  native_final_messages?: List<NativeItem> | null;
+  /** The native history; for actions after an answer. */
+  native_messages?: List<NativeItem> | null;
+  /** Where the turn began in it. */
+  turn_native_start_index?: number | null;
   [key: string]: any;
 }
 
@@ -305,6 +350,24 @@ export interface InterceptInput {
  * `rewrite`.
  */
 export type Interception = Rewrite | Handled;
+
+/** What the actions of a lifecycle did. */
+export interface LifecycleRun {
+  /** The session after all of them. */
+  session: Session;
+  /** What each answered. */
+  results: any[];
+}
+
+/** A session with its agent and that agent's settings. */
+export interface Loaded {
+  /** The agent of the session. */
+  agent_id: string;
+  /** Its settings, without what is secret. */
+  config: Json;
+  /** The session. */
+  session: Session;
+}
 
 /** One message of the neutral transcript. */
 export interface Message {
@@ -426,6 +489,22 @@ export interface Rewrite {
 
 /** Who speaks. */
 export type Role = "system" | "user" | "assistant" | "tool";
+
+/** What a request to the model gave. */
+export interface Sent {
+  /** The session with the answer. */
+  session: Session;
+  /** The messages that were added. */
+  messages: Message[];
+}
+
+/** One page of sessions. */
+export interface SessionPage {
+  /** What is known of each. */
+  sessions: Json[];
+  /** For the next page; `null` at the end. */
+  cursor?: string | null;
+}
 
 /** Per-request state. Other keys belong to plugins. */
 export interface State {
@@ -726,4 +805,232 @@ export interface HostHooks {
   onTurnPersisted?(input: RequestInfo, call: Call): Answered<void>;
   /** The end of a request, whatever became of it. */
   onRequestEnd?(input: RequestInfo, call: Call): Answered<void>;
+}
+
+/** The operations `core.*` of the host. */
+export interface CoreOperations {
+  /** A new empty session; nothing is stored. */
+  createSession(options?: {
+    /** Its id; without it, a new one. */
+    session_id?: string | null;
+  }): Promise<Session>;
+  /** Adds a message at the end, or after another. */
+  addMessage(session: AnySession, role: Role, content: any, options?: {
+    /** Its metadata. */
+    metadata?: Json | null;
+    /** Its parts. */
+    multipart_content?: Json[] | null;
+    /** The message it comes after; -1 is the start. */
+    after_index?: number | null;
+    /** For a tool message: what the tool gave. */
+    tool_result?: Json | null;
+    /** The configuration. */
+    config?: Json | null;
+  }): Promise<Session>;
+  /** Puts another content into a message. */
+  modifyMessage(session: AnySession, index: number, content: any, options?: {
+    /** The configuration. */
+    config?: Json | null;
+  }): Promise<Session>;
+  /** Some of the messages. */
+  sliceSession(session: AnySession, options?: {
+    /** The first message. */
+    start?: number | null;
+    /** The one after the last. */
+    end?: number | null;
+    /** Messages to leave out. */
+    remove_indices?: number[] | null;
+    /** The configuration. */
+    config?: Json | null;
+  }): Promise<Session>;
+  /** The messages up to one of them, that one included, in a session of its own. */
+  forkSession(session: AnySession, options: {
+    /** The last message. */
+    upto_index: number;
+    /** The id of the copy; without it, a new one. */
+    new_session_id?: string | null;
+    /** The configuration. */
+    config?: Json | null;
+  }): Promise<Session>;
+  /** One session after the other. */
+  joinSessions(prefix: AnySession, suffix: AnySession, options?: {
+    /** The configuration. */
+    config?: Json | null;
+  }): Promise<Session>;
+  /** Makes native history of the messages anew. */
+  rebuildNativeHistory(session: AnySession, options?: {
+    /** The first message. */
+    start?: number | null;
+    /** The one after the last. */
+    end?: number | null;
+    /** The configuration. */
+    config?: Json | null;
+  }): Promise<Session>;
+  /** The session as a text. */
+  exportSession(session: AnySession, options?: {
+    /** `json`, or another format. */
+    format?: string | null;
+  }): Promise<string>;
+  /** A session from such a text. */
+  importSession(data: string, options?: {
+    /** `json`, or another format. */
+    format?: string | null;
+  }): Promise<Session>;
+  /** Native items with a patch in the `_metadata` of some of them. */
+  patchNativeInternalMetadata(native_messages: NativeItem[], indices: number[], patch: Json): Promise<NativeItem[]>;
+  /** Messages in the form of the provider. */
+  coreMessagesToNative(core_messages: Message[], options?: {
+    /** The configuration. */
+    config?: Json | null;
+  }): Promise<NativeItem[]>;
+  /** Asks the model once. Gives the session with the answer, and the messages that were added. */
+  sendRequest(session: AnySession, options?: {
+    /** The id of the request; without it, a new one. */
+    request_id?: string | null;
+    /** The configuration. */
+    config?: Json | null;
+  }): Promise<Sent>;
+  /** The names of the plugins that are active, by kind. */
+  getPluginsForConfig(options?: {
+    /** The configuration. */
+    config?: Json | null;
+  }): Promise<Json>;
+  /** Prepares native history as for a request. Gives it and the state. */
+  initializeActionRequest(native_messages: NativeItem[], state: Json, options: {
+    /** The plugins of the request, as the context of the action has them. */
+    request_runtime: Json;
+    /** What the request is about, as the context of the action has it. */
+    request_context: Json;
+    /** The configuration. */
+    config?: Json | null;
+  }): Promise<[NativeItem[], Json]>;
+  /** All tools, also those that features hide from the model. */
+  getAvailableTools(options?: {
+    /** The configuration. */
+    config?: Json | null;
+  }): Promise<ToolDescriptor[]>;
+  /** The tools that the model sees. */
+  getToolSchemas(options?: {
+    /** The configuration. */
+    config?: Json | null;
+  }): Promise<Json[]>;
+  /** The tool calls that messages of the assistant ask for. */
+  extractToolCallsFromMessages(messages: Message[]): Promise<Json[]>;
+  /** Runs tool calls as far as permissions allow. Gives one tool message for each. */
+  executeToolCalls(tool_calls: Json[], options?: {
+    /** Without effect: tools run with the settings of the agent. */
+    config?: Json | null;
+  }): Promise<Message[]>;
+  /** Short texts that say what calls are about to do. */
+  formatToolCallPreviews(tool_calls: Json[], options?: {
+    /** The configuration. */
+    config?: Json | null;
+  }): Promise<Json[]>;
+  /** The actions that extensions and features offer on a session. */
+  getSessionActions(options?: {
+    /** The configuration. */
+    config?: Json | null;
+  }): Promise<ActionDefinition[]>;
+  /** Runs one of them. Gives the session and the result. */
+  executeSessionAction(session: AnySession, plugin_id: string, action_id: string, params: Json, options?: {
+    /** Without effect: actions run with the settings of the agent. */
+    config?: Json | null;
+  }): Promise<[Session, Json]>;
+  /** Runs all actions of a lifecycle. */
+  executeLifecycleActions(session: AnySession, trigger: string, options?: {
+    /** Without effect: actions run with the settings of the agent. */
+    config?: Json | null;
+  }): Promise<LifecycleRun>;
+  /** The settings of all plugins. */
+  getConfigSchema(): Promise<Json[]>;
+  /** The elements of all plugins for people. */
+  getUiSchema(options?: {
+    /** The configuration. */
+    config?: Json | null;
+  }): Promise<Json[]>;
+  /** Completions for the text before the cursor. */
+  getCompletions(text: string, options?: {
+    /** The configuration. */
+    config?: Json | null;
+  }): Promise<Json[]>;
+  /** The snippet for a completion that was accepted. */
+  applyFeatureCompletion(text: string, completion: Json, options?: {
+    /** The configuration. */
+    config?: Json | null;
+  }): Promise<string>;
+}
+
+/** The operations `app.*` of the host. */
+export interface AppOperations {
+  /** A stored session; `null` if there is none. */
+  loadSession(session_id: string): Promise<Loaded | null>;
+  /** Stores a session, and gives it as it was stored. */
+  saveSession(session: AnySession): Promise<Session>;
+  /** A new stored session. */
+  createSession(options?: {
+    /** Whose; without it, of the usual agent. */
+    agent_id?: string | null;
+    /** Its id; without it, a new one. */
+    session_id?: string | null;
+    /** Its metadata. */
+    metadata?: Json | null;
+  }): Promise<Loaded>;
+  /** A stored copy of a session, up to one of its messages. */
+  forkSession(session_id: string, options?: {
+    /** The last message; without it, all. */
+    upto_index?: number | null;
+    /** The id of the copy; without it, a new one. */
+    new_session_id?: string | null;
+  }): Promise<Loaded>;
+  /** Deletes a stored session. */
+  deleteSession(session_id: string, options?: {
+    /** Why, for those who look later. */
+    reason?: string | null;
+  }): Promise<void>;
+  /** The stored sessions, page by page. */
+  listSessions(options?: {
+    /** How many at most. */
+    limit?: number | null;
+    /** Where the page before ended. */
+    cursor?: string | null;
+    /** What their titles have in them. */
+    search?: string | null;
+  }): Promise<SessionPage>;
+  /** Gives a session to another agent; nothing is stored. */
+  updateAgent(agent_id: string, session: AnySession): Promise<Loaded>;
+  /** Sends a request with the whole loop of tools, and gives its events; `null` if they were told as they came. */
+  sendRequest(session: AnySession, options?: {
+    /** Another agent than that of the session, which needs the grant `update_agent`. */
+    agent_id?: string | null;
+    /** What a person would say: a text, or a message. */
+    message?: any;
+    /** Settings for this request alone. */
+    overrides?: Json | null;
+    /** Whether the session is stored. */
+    persist?: boolean | null;
+  }): Promise<Json[]>;
+  /** Shows an event to all who listen, and gives it as it was published. */
+  publishEvent(event: Json): Promise<Json>;
+  /** The actions that people can run. */
+  listActions(options?: {
+    /** Those of this session as well. */
+    session_id?: string | null;
+  }): Promise<ActionDefinition[]>;
+  /** Runs an action, and gives its result. */
+  executeAction(plugin: string, action_id: string, params: Json, options?: {
+    /** The session it runs on. */
+    session_id?: string | null;
+  }): Promise<Json>;
+  /** What is known of the files of a session. */
+  listAssets(session_id: string): Promise<Json[]>;
+  /** What `set_state` kept, or `null`. Needs no grant. */
+  getState(options?: {
+    /** The session it is kept with; without it, the user. */
+    session_id?: string | null;
+  }): Promise<any>;
+  /** Keeps a value of the plugin. Needs no grant. */
+  setState(value: any, options?: {
+    /** The session it is kept with; without it, the user. */
+    session_id?: string | null;
+  }): Promise<void>;
 }

@@ -1,5 +1,6 @@
-//! `cargo xtask schemas`: the files that are made from the hook table. They are kept in the
-//! repository so that they can be read without building; the check fails if they are stale.
+//! `cargo xtask schemas`: the files that are made from the hook table and from the messages of the
+//! plugin protocol. They are kept in the repository so that they can be read without building; the
+//! check fails if they are stale.
 
 use std::{collections::BTreeMap, fs, process::ExitCode};
 

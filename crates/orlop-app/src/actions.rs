@@ -66,7 +66,11 @@ impl Application {
                 let acted = self.execute_session_action(id, call).await?;
                 Ok((acted.result, acted.change_id))
             }
-            (None, None) => Err(unknown(&call, "; actions of a session's agent need a session")),
+            (None, None) => {
+                let why = "there is no application plugin of this name that takes part";
+                self.note_refused_action(&call.plugin, &call.action, why);
+                Err(unknown(&call, "; actions of a session's agent need a session"))
+            }
         }
     }
 
@@ -83,7 +87,11 @@ impl Application {
         let action = actions
             .into_iter()
             .find(|action| action.id == call.action)
-            .ok_or_else(|| unknown(&call, ""))?;
+            .ok_or_else(|| unknown(&call, ""))
+            .inspect_err(|_| {
+                let why = "the plugin offers no such action";
+                app.note_refused_action(&call.plugin, &call.action, why);
+            })?;
         let session = match session_id {
             Some(id) => Some(app.session(id).await?.session),
             None => None,
@@ -99,7 +107,9 @@ impl Application {
                 params.insert(name.to_owned(), value.into());
             }
         }
-        let params = action.validate(&params)?;
+        let params = action.validate(&params).inspect_err(|error| {
+            app.note_refused_action(&call.plugin, &call.action, error.message());
+        })?;
         let config = match (&agent, &session) {
             (Some(agent), Some(session)) => app.effective(agent, session, &[]),
             _ => Config::empty(),

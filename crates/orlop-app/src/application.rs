@@ -350,6 +350,11 @@ impl Application {
         }
     }
 
+    /// Notes in the trace of the request under way that an action was not run by hand, and why.
+    pub fn note_refused_action(&self, plugin: &str, action: &str, why: &str) {
+        self.runner().refused(plugin, action, why);
+    }
+
     /// Whom this handle acts for.
     pub fn scope(&self) -> &Scope {
         &self.scope

@@ -47,6 +47,7 @@ pub use branches::{Branch, Branches};
 pub use credentials::{CREDENTIALS_FILE, Credential, Credentials};
 pub use events::Follow;
 pub use host::{Chat, ChatRequest, HookFailure, Host, UNNUMBERED};
+pub use lifecycle::tell_of_mistyped_triggers;
 pub use lock::{SessionLock, Wait};
 pub use plugins::Plugins;
 pub use process::{Pipes, Printed, ProcessGroup, kill_process};

@@ -5,6 +5,7 @@ use crate::application::{Agent, Application, ApplicationEntry};
 use crate::lock::Wait;
 use crate::sessions::updated;
 use orlop_core::hooks::{ApplicationActionInput, ApplicationActionsInput, Hook};
+use orlop_core::types::nearest::nearest;
 use orlop_core::types::{ActionOwner, ActionRecord, ActionStatus};
 use orlop_core::{
     ActionDefinition, ActionResult, CallContext, Config, Core, Error, LifecycleRun, Map, Result,
@@ -263,5 +264,19 @@ fn warn_of_error(lifecycle: &str, record: &ActionRecord) {
             reason = reason.map(ToString::to_string).unwrap_or_default(),
             "an action reported an error"
         );
+    }
+}
+
+/// Tells of an action that waits for what nobody runs, if another lifecycle was probably meant.
+/// Other plugins may run lifecycles of their own, so that a name alone is nothing to tell of.
+pub fn tell_of_mistyped_triggers(plugin: &str, action: &ActionDefinition) {
+    for name in action.lifecycles() {
+        let known = orlop_core::lifecycle::STANDARD.iter().map(|(name, _)| *name);
+        // The nearest to one that there is is itself.
+        let meant = nearest(name, known).filter(|meant| *meant != name);
+        if let Some(meant) = meant {
+            let id = &action.id;
+            tracing::error!(target: "orlop::plugins", "the action \"{id}\" of the plugin \"{plugin}\" waits for \"{name}\", which Orlop never runs; did you mean \"{meant}\"?");
+        }
     }
 }

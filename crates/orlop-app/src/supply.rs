@@ -2,7 +2,7 @@
 
 use crate::application::Application;
 use indexmap::IndexMap;
-use orlop_core::Value;
+use orlop_core::{ActionDefinition, Value};
 use serde::Serialize;
 
 /// Brings plugins from outside the program, and knows how they are doing.
@@ -30,6 +30,8 @@ pub struct Supplied {
     pub grants: Vec<String>,
     /// The names of the plugins in it.
     pub plugins: Vec<String>,
+    /// The actions on sessions that they were last known to offer.
+    pub actions: Vec<ActionDefinition>,
 }
 
 /// How a plugin is doing.

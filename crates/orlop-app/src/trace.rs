@@ -172,6 +172,11 @@ impl Observer for Tracer {
         state.next.push((plugin.to_owned(), action));
     }
 
+    fn refused(&self, plugin: &str, action: &str, why: &str) {
+        let detail = json!({ "plugin": plugin, "action": action, "why": why });
+        self.note("action_refused", detail, Instant::now(), "error");
+    }
+
     fn lifecycle(&self, lifecycle: &str) {
         self.note("lifecycle", lifecycle.into(), Instant::now(), "ok");
     }

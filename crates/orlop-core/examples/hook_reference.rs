@@ -1,5 +1,5 @@
-//! Prints everything that is generated from the hook table, as one JSON object of file name to
-//! text. `cargo xtask schemas` writes the files and checks that they are up to date.
+//! Prints everything that is generated from the hook table and from the messages of the plugin
+//! protocol, as one JSON object of file name to text. `cargo xtask schemas` writes the files and checks that they are up to date.
 
 use orlop_core::hooks::{HOOKS, HookSpec, Kind, schemas};
 use orlop_core::lifecycle;
@@ -24,6 +24,8 @@ fn main() {
         let name = format!("docs/schema/{}.json", kind.as_str());
         files.insert(name, format!("{:#}\n", schema_of(kind)).into());
     }
+    let protocol = format!("{:#}\n", orlop_types::protocol::document());
+    files.insert("docs/schema/protocol.json".into(), protocol.into());
     files.insert("docs/reference/hooks.md".into(), reference().into());
     println!("{}", Value::Object(files));
 }

@@ -1,6 +1,6 @@
 //! Plugins as the core holds them: what they say of themselves, and the object that does the work.
 
-use crate::hooks::{Extension, HookSet, Provider};
+use crate::hooks::{Extension, Fold, Hook, HookSet, OnFailure, Provider};
 use orlop_types::{Error, Map, Result, Value};
 use std::sync::Arc;
 
@@ -38,6 +38,9 @@ pub struct Manifest {
     pub critical: bool,
     /// A failure of any of its hooks fails the operation, whatever the hook table says.
     pub strict: bool,
+    /// A failure of its hooks leaves its answer out, whatever the hook table says. Where one plugin
+    /// alone is asked nothing stands in for its answer, and the table counts.
+    pub lenient: bool,
     /// For an application plugin: one whose `init` fails is left out, and the others start.
     pub dispensable: bool,
     /// Plugins of the same kind that it runs before, whatever their priority.
@@ -47,6 +50,14 @@ pub struct Manifest {
 }
 
 impl Manifest {
+    /// Whether an operation goes on without the answer of a hook that failed.
+    pub fn goes_on_without(&self, hook: Hook) -> bool {
+        let row = hook.spec();
+        let is_one_of_many = row.fold != Fold::One;
+        let is_skipped = row.on_failure == OnFailure::Skip || (self.lenient && is_one_of_many);
+        is_skipped && !self.strict
+    }
+
     /// A plugin with default priority and every hook of its kind.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         Self {
@@ -62,6 +73,7 @@ impl Manifest {
             request_keys: Vec::new(),
             critical: false,
             strict: false,
+            lenient: false,
             dispensable: false,
             before: Vec::new(),
             after: Vec::new(),
@@ -180,4 +192,22 @@ impl<P: ?Sized> Registered<P> {
 pub(crate) struct RegisteredProvider {
     pub(crate) provider: Registered<dyn Provider>,
     pub(crate) extensions: Vec<Arc<Registered<dyn Extension>>>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_means_what_the_plugin_says_and_else_what_the_table_says() {
+        let goes_on = |strict: bool, lenient: bool| {
+            let manifest = Manifest { strict, lenient, ..Manifest::new("p", "1.0.0") };
+            [Hook::GetUiElements, Hook::FeatureInitializeRequest, Hook::CallApi]
+                .map(|hook| manifest.goes_on_without(hook))
+        };
+        assert_eq!(goes_on(false, false), [true, false, false]);
+        // Nothing stands in for the only one that is asked.
+        assert_eq!(goes_on(false, true), [true, true, false]);
+        assert_eq!(goes_on(true, false), [false, false, false]);
+    }
 }

@@ -28,6 +28,7 @@ impl Supplier for McpServers {
                 problem: error.map(|error| error.message().to_owned()),
                 grants: vec![grants.to_owned()],
                 plugins: vec![server.name().to_owned()],
+                actions: Vec::new(),
             }
         };
         self.0.iter().map(|server| of(server)).collect()

@@ -48,6 +48,8 @@ pub(crate) struct Lent {
 #[derive(Default)]
 struct Held {
     sessions: HashMap<String, Session>,
+    /// The agents of sessions that the host lent: to these the plugin may send.
+    agents: HashSet<String>,
     locks: HashMap<String, SessionLock>,
     under_way: Vec<AbortHandle>,
     over: bool,
@@ -66,7 +68,7 @@ impl Lent {
                 None => app,
             })
         });
-        Arc::new(Self {
+        let lent = Self {
             plugin: plugin.to_owned(),
             rights: rights.clone(),
             cx: cx.cloned(),
@@ -74,7 +76,11 @@ impl Lent {
             held: Mutex::default(),
             call: AtomicU64::default(),
             numbers: AtomicU64::new(1),
-        })
+        };
+        if let Some(session) = cx.and_then(Context::session) {
+            lent.trust_agent_of(session);
+        }
+        Arc::new(lent)
     }
 
     /// What a call outside of any hook lends: nothing.
@@ -126,6 +132,24 @@ impl Lent {
         let handle = self.name("h");
         self.held().sessions.insert(handle.clone(), session.clone());
         handle
+    }
+
+    /// The plugin may send to the agent of this session, for it is the one that people chose.
+    pub(crate) fn trust_agent_of(&self, session: &Session) {
+        self.held().agents.extend(session.agent_id().map(str::to_owned));
+    }
+
+    /// Refuses an agent that no session of the host has, unless others may be used. The usual one is
+    /// whom a session without an agent goes to.
+    pub(crate) fn check_agent(&self, agent: Option<&str>, method: &str) -> Result<()> {
+        let Some(agent) = agent else { return Ok(()) };
+        let usual = self.app.as_ref().and_then(|app| app.config().default_agent().ok());
+        if usual.as_deref() == Some(agent) || self.held().agents.contains(agent) {
+            return Ok(());
+        }
+        self.rights.grants.check_other_agent(agent, method).inspect_err(|error| {
+            self.refused(method, error);
+        })
     }
 
     /// Keeps a lock for the plugin and gives its name.

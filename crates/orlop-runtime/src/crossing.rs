@@ -2,11 +2,12 @@
 //! configurations without secrets.
 
 use crate::call::Lent;
-use crate::description::{PluginDescription, Wanted};
+use crate::description::Described;
 use crate::lists::{List, Part, Slots};
 use crate::secrets;
 use orlop_core::hooks::*;
 use orlop_core::types::Seq;
+use orlop_core::types::protocol::{PluginDescription, Wanted};
 use orlop_core::{Config, Context, Error, Map, NativeItem, Result, Session, Value};
 use serde::Serialize;
 use serde_json::json;

@@ -107,6 +107,11 @@ impl Grants {
         self.granted(method, &format!("app.{method}"))
     }
 
+    /// Refuses an agent that is not the one of a session, where a method leads to it.
+    pub(crate) fn check_other_agent(&self, agent: &str, method: &str) -> Result<()> {
+        self.granted("update_agent", &format!("{method} with another agent (\"{agent}\")"))
+    }
+
     fn granted(&self, grant: &str, method: &str) -> Result<()> {
         if self.app.iter().any(|granted| granted == grant) {
             return Ok(());

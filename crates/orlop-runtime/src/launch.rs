@@ -6,8 +6,8 @@ use crate::sdk;
 use orlop_app::ProcessGroup;
 use orlop_app::config::{RuntimeEnv, Vars};
 use orlop_app::confine::Reach;
-use orlop_core::{Error, Map, Result, Value};
-use serde_json::json;
+use orlop_core::types::protocol::{Folders, Initialize, PROTOCOL};
+use orlop_core::{Error, Map, Result};
 use std::io::{PipeReader, PipeWriter};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -186,18 +186,18 @@ impl Launch {
     }
 
     /// The params of `initialize`.
-    pub(crate) fn introduction(&self) -> Value {
-        json!({
-            "protocol": crate::package::PROTOCOL,
-            "orlop": env!("CARGO_PKG_VERSION"),
-            "package": self.package.name,
-            "config": self.config,
-            "folders": {
-                "package": self.package.folder,
-                "data": self.data,
-                "work": self.work,
+    pub(crate) fn introduction(&self) -> Initialize {
+        Initialize {
+            protocol: PROTOCOL,
+            orlop: env!("CARGO_PKG_VERSION").to_owned(),
+            package: self.package.name.clone(),
+            config: self.config.clone(),
+            folders: Folders {
+                package: self.package.folder.clone(),
+                data: self.data.clone(),
+                work: self.work.clone(),
             },
-        })
+        }
     }
 }
 

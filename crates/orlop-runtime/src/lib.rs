@@ -24,6 +24,7 @@ mod plugin;
 mod process;
 mod rate;
 mod reach;
+mod remembered;
 mod reverse;
 mod sdk;
 mod secrets;
@@ -31,22 +32,24 @@ mod supply;
 mod tap;
 
 pub use bundle::{Bundle, CommandHook, HookEvent};
-pub use description::{Description, PluginDescription, Wanted};
 pub use grants::Grants;
 pub use installed::{Entry, Installed};
-pub use package::{Limits, MANIFEST, OnFailure, PROTOCOL, Package, Run};
+pub use memory::MemoryWatch;
+pub use orlop_core::types::protocol::{Description, PROTOCOL, PluginDescription, Wanted};
+pub use package::{Limits, MANIFEST, OnFailure, Package, Run};
 pub use tap::{Crossed, Tap, Way};
 
 use bundle::CommandHooks;
-use description::{Known, Remembered};
+use description::Described;
 use launch::Launch;
 use names::Names;
 use orlop_app::Plugins;
 use orlop_app::config::{AppConfig, McpServer, RuntimeEnv};
 use orlop_core::hooks::Kind;
-use orlop_core::{Error, Feature, Map, Result};
+use orlop_core::{Error, Feature, Map, Result, Value};
 use plugin::ProcessPlugin;
 use process::Process;
+use remembered::{Known, Remembered};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -279,8 +282,9 @@ fn wanted_as(
         false => None,
     };
     let settings = configured.as_ref().map(|entry| entry.settings.clone()).unwrap_or_default();
+    let limits = configured.as_ref().map(|entry| entry.limits.clone()).unwrap_or_default();
     if let Some(package) = given {
-        return Ok(Some((package, settings)));
+        return Ok(Some((tightened(package, limits)?, settings)));
     }
     let path = configured.and_then(|entry| entry.path);
     let path = path.or_else(|| installed.get(name).map(|entry| entry.path.clone()));
@@ -294,7 +298,20 @@ fn wanted_as(
             package.grants.in_words().join(", ")
         )));
     }
-    Ok(Some((package, settings)))
+    Ok(Some((tightened(package, limits)?, settings)))
+}
+
+/// A package with the limits that a configuration has for it, as far as they are tighter.
+fn tightened(mut package: Package, limits: Map) -> Result<Package> {
+    let name = &package.name;
+    let asked: Limits = serde_json::from_value(Value::Object(limits))
+        .map_err(|error| Error::bad_argument(format!("[plugins.{name}.limits]: {error}")))?;
+    let (limits, ignored) = package.limits.tightened(&asked);
+    for limit in ignored {
+        tracing::warn!(target: "orlop::plugin", "plugins.{name}.limits.{limit} allows more than the package does, and does not count");
+    }
+    package.limits = limits;
+    Ok(package)
 }
 
 /// What a package holds: as it is remembered, or as it says. One that took too long to say so is not
@@ -305,25 +322,31 @@ fn describe(process: &Arc<Process>, home: &Path) -> Result<Description> {
         process.launch().make_data_folder()?;
         return Ok(bundle.description(package));
     }
-    let remembered = Remembered::new(home);
-    match remembered.get(package, settings) {
-        Some(Known::Description(description)) => return Ok(description),
+    let remembered = Remembered::of(home, package, settings);
+    let description = match remembered.get() {
+        Some(Known::Description(description)) => description,
         Some(Known::Failed(why)) => {
             return Err(Error::plugin(format!(
                 "{why}; it is asked again in some minutes, or when its files or settings change"
             )));
         }
-        None => {}
-    }
+        None => ask(process, &remembered)?,
+    };
+    process.remember(remembered, description.clone());
+    Ok(description)
+}
+
+/// Starts a package to ask what it holds.
+fn ask(process: &Arc<Process>, remembered: &Remembered) -> Result<Description> {
     let began = Instant::now();
     match process.start() {
         Ok((_, description)) => {
-            remembered.put(package, settings, &description);
+            remembered.put(&description);
             Ok(description)
         }
         Err(error) => {
             if began.elapsed() >= process.launch().patience {
-                remembered.put_failed(package, settings, error.message());
+                remembered.put_failed(error.message());
             }
             Err(error)
         }

@@ -1,9 +1,9 @@
 //! What of a list crosses the border: the tail a hook asked for, or the difference to what the
 //! process was sent before.
 
-use crate::description::Wanted;
 use orlop_core::hooks::State;
 use orlop_core::types::Seq;
+use orlop_core::types::protocol::Wanted;
 use orlop_core::{Message, NativeItem, Transcript};
 use serde::Serialize;
 use serde::ser::{SerializeMap, SerializeSeq, Serializer};

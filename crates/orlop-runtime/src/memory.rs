@@ -1,5 +1,44 @@
 //! How much memory a process takes, with all it started.
 
+use std::fmt;
+
+/// How far the memory of plugins can be kept within `limits.memory_mb` on this system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MemoryWatch {
+    /// Of a process and all it started.
+    Everything,
+    /// Of a process, and not of what it started.
+    ProcessOnly,
+    /// Not at all.
+    Nothing,
+}
+
+impl MemoryWatch {
+    /// What this system tells.
+    pub fn here() -> Self {
+        let tells_children = std::path::Path::new("/proc/thread-self/children").exists();
+        match resident_mb(std::process::id()) {
+            None => Self::Nothing,
+            Some(_) if tells_children => Self::Everything,
+            Some(_) => Self::ProcessOnly,
+        }
+    }
+}
+
+impl fmt::Display for MemoryWatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Everything => "limits.memory_mb is enforced, for a plugin and all it starts",
+            Self::ProcessOnly => {
+                "limits.memory_mb is enforced for a plugin and not for what it starts: the kernel does not tell which processes those are"
+            }
+            Self::Nothing => {
+                "limits.memory_mb is not enforced: this system does not tell what a process takes; plugins that run on Node have a limit of their own"
+            }
+        })
+    }
+}
+
 /// The resident memory of a process and its descendants, in megabytes; nothing where that is not told
 /// (Linux only) or the process is gone. Pages they share count for each of them.
 #[cfg(target_os = "linux")]

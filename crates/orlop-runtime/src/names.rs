@@ -1,11 +1,11 @@
 //! Which names plugins of packages may have. A name leads to the settings and to the state of a plugin,
 //! so no package may have the one of somebody else.
 
-use crate::description::PluginDescription;
 use crate::package::Package;
 use crate::process::Process;
 use orlop_app::Plugins;
 use orlop_app::config::is_key;
+use orlop_core::types::protocol::PluginDescription;
 use std::collections::{HashMap, HashSet};
 
 /// The names that are there before packages come.

@@ -2,6 +2,7 @@
 
 use crate::bundle::{Bundle, PLUGIN_JSON};
 use crate::grants::Grants;
+use orlop_core::types::protocol::PROTOCOL;
 use orlop_core::{Error, Result};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
@@ -10,9 +11,6 @@ use std::time::Duration;
 
 /// The file that describes a package.
 pub const MANIFEST: &str = "plugin.toml";
-
-/// The version of the protocol that this host speaks.
-pub const PROTOCOL: u64 = 1;
 
 /// How much of a package is looked at to tell whether it changed.
 const MAX_FILES: usize = 2_000;
@@ -55,9 +53,11 @@ pub struct Limits {
     pub memory_mb: Option<u64>,
     /// The longest answer, where the hook has no shorter limit.
     pub timeout_ms: Option<u64>,
+    /// The longest line and the longest stream, where the protocol has no shorter limit.
+    pub output_mb: Option<u64>,
     /// Tokens of requests that it sends itself.
     pub tokens_per_day: Option<u64>,
-    /// `fail`: a failure of any of its hooks fails the operation.
+    /// What a failure of its hooks means, whatever the hook table says.
     pub on_failure: Option<OnFailure>,
 }
 
@@ -65,7 +65,7 @@ pub struct Limits {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnFailure {
-    /// As the hook table says.
+    /// The operation goes on without its answer, where it can.
     Skip,
     /// The operation fails.
     Fail,
@@ -78,6 +78,45 @@ impl Limits {
     /// The most memory that its processes may take together.
     pub fn memory_mb(&self) -> u64 {
         self.memory_mb.unwrap_or(USUAL_MEMORY_MB)
+    }
+
+    /// These limits as far as others are not tighter, and what of the others is looser and does not
+    /// count.
+    pub(crate) fn tightened(&self, by: &Self) -> (Self, Vec<&'static str>) {
+        let mut ignored = Vec::new();
+        let mut tighter = |name, own: Option<u64>, usual: Option<u64>, asked: Option<u64>| {
+            let most = own.or(usual);
+            match asked {
+                Some(asked) if most.is_none_or(|most| asked <= most) => Some(asked),
+                Some(_) => {
+                    ignored.push(name);
+                    own
+                }
+                None => own,
+            }
+        };
+        let usual = Some(USUAL_MEMORY_MB);
+        let mut limits = Self {
+            memory_mb: tighter("memory_mb", self.memory_mb, usual, by.memory_mb),
+            timeout_ms: tighter("timeout_ms", self.timeout_ms, None, by.timeout_ms),
+            output_mb: tighter("output_mb", self.output_mb, None, by.output_mb),
+            tokens_per_day: tighter("tokens_per_day", self.tokens_per_day, None, by.tokens_per_day),
+            on_failure: self.on_failure,
+        };
+        match by.on_failure {
+            Some(OnFailure::Fail) => limits.on_failure = Some(OnFailure::Fail),
+            Some(OnFailure::Skip) if self.on_failure != Some(OnFailure::Skip) => {
+                ignored.push("on_failure");
+            }
+            _ => {}
+        }
+        (limits, ignored)
+    }
+
+    /// The longest line or stream in bytes, where `most` is the most that the protocol allows.
+    pub(crate) fn output_within(&self, most: usize) -> usize {
+        let own = self.output_mb.and_then(|own| usize::try_from(own).ok()?.checked_mul(1 << 20));
+        own.map_or(most, |own| own.min(most))
     }
 
     /// The longest answer.
@@ -316,5 +355,48 @@ fn hash_file(hash: &mut Sha256, file: &Path) {
         let modified =
             found.modified().ok().and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
         hash.update(format!("{}:{:?}", found.len(), modified));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn limits(text: &str) -> Limits {
+        toml::from_str(text).unwrap()
+    }
+
+    #[track_caller]
+    fn check_tightened(own: &str, by: &str, expected: &str, ignored: &[&str]) {
+        assert_eq!(limits(own).tightened(&limits(by)), (limits(expected), ignored.to_vec()));
+    }
+
+    #[test]
+    fn a_configuration_tightens_limits_and_loosens_none() {
+        check_tightened("timeout_ms = 50", "", "timeout_ms = 50", &[]);
+        check_tightened("timeout_ms = 50", "timeout_ms = 20", "timeout_ms = 20", &[]);
+        check_tightened("timeout_ms = 50", "timeout_ms = 80", "timeout_ms = 50", &["timeout_ms"]);
+        check_tightened(
+            "",
+            "tokens_per_day = 9\noutput_mb = 1",
+            "tokens_per_day = 9\noutput_mb = 1",
+            &[],
+        );
+        // What a package does not say is the usual limit.
+        check_tightened("", "memory_mb = 512", "memory_mb = 512", &[]);
+        check_tightened("", "memory_mb = 4096", "", &["memory_mb"]);
+        check_tightened("memory_mb = 4096", "memory_mb = 2048", "memory_mb = 2048", &[]);
+    }
+
+    #[test]
+    fn a_configuration_can_make_failures_count_and_not_the_other_way() {
+        let (skip, fail) = ("on_failure = \"skip\"", "on_failure = \"fail\"");
+        check_tightened(skip, fail, fail, &[]);
+        check_tightened("", fail, fail, &[]);
+        check_tightened(skip, skip, skip, &[]);
+        check_tightened(fail, skip, fail, &["on_failure"]);
+        check_tightened("", skip, "", &["on_failure"]);
     }
 }

@@ -1,15 +1,17 @@
 //! The connection to a process: lines out, lines in, calls both ways. Threads of its own read and
 //! write, so that a process that does neither holds nobody up.
 
-use crate::backlog::Backlog;
+use crate::backlog::{Backlog, MAX_STREAM};
 use crate::call::Lent;
-use crate::lines::{Asked, Line, Log, PartParams, Progress, RpcError};
+use crate::lines::{Line, error_of};
 use crate::lists::Slots;
+use crate::package::Limits;
 use crate::rate::{Heard, Rate};
 use crate::reverse;
 use crate::tap::{ProcessTap, Way};
 use futures::channel::{mpsc, oneshot};
 use orlop_app::ProcessGroup;
+use orlop_core::types::protocol::{Asked, Cancel, Failure, HostPart, Log, Part, Progress};
 use orlop_core::{Error, Result, Value};
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -19,7 +21,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 /// The longest line.
-const MAX_LINE: u64 = 32 << 20;
+const MAX_LINE: usize = 32 << 20;
 /// What may wait to be written, in bytes and in lines.
 const MAX_UNWRITTEN: usize = 256 << 20;
 const MAX_UNWRITTEN_LINES: usize = 50_000;
@@ -42,6 +44,9 @@ struct Shared {
     /// Dropped, the process and all it started are ended.
     group: Mutex<Option<ProcessGroup>>,
     tap: Option<ProcessTap>,
+    /// The longest line and the longest stream, in bytes.
+    max_line: usize,
+    max_stream: usize,
 }
 
 #[derive(Default)]
@@ -93,7 +98,8 @@ impl Drop for Call {
         let Some(waiting) = state.calls.get_mut(&self.id) else { return };
         waiting.abandoned = true;
         waiting.lent.end();
-        let line = json!({"jsonrpc": "2.0", "method": "cancel", "params": {"call": self.id}});
+        let line =
+            json!({"jsonrpc": "2.0", "method": "cancel", "params": Cancel { call: self.id }});
         self.shared.write(&mut state, line.to_string().into_bytes());
         drop(state);
         let (id, shared) = (self.id, Arc::downgrade(&self.shared));
@@ -110,6 +116,7 @@ impl Peer {
     /// Talks to a process over its pipes. `on_end` hears when it is over.
     pub(crate) fn new(
         package: &str,
+        limits: &Limits,
         process: (ProcessGroup, PipeWriter, Box<dyn Read + Send>, PipeReader),
         tap: Option<ProcessTap>,
         on_end: impl FnOnce() + Send + 'static,
@@ -124,6 +131,8 @@ impl Peer {
             last_words: Mutex::default(),
             group: Mutex::new(Some(group)),
             tap,
+            max_line: limits.output_within(MAX_LINE),
+            max_stream: limits.output_within(MAX_STREAM),
         });
         let thread = |name: &str, body: Box<dyn FnOnce() + Send>| {
             let builder = std::thread::Builder::new().name(format!("{package} {name}"));
@@ -198,7 +207,7 @@ impl Peer {
         line: impl FnOnce(&mut Slots, u64) -> Result<Vec<u8>>,
     ) -> Result<(Call, mpsc::UnboundedReceiver<Step>, Arc<Backlog>)> {
         let (parts, receiver) = mpsc::unbounded();
-        let taken = Arc::new(Backlog::default());
+        let taken = Arc::new(Backlog::new(self.shared.max_stream));
         let answering = Answering::Stream { parts, taken: taken.clone() };
         Ok((self.begin(answering, lent, line)?, receiver, taken))
     }
@@ -291,14 +300,15 @@ impl Shared {
         let mut line = Vec::new();
         loop {
             line.clear();
-            match (&mut output).take(MAX_LINE).read_until(b'\n', &mut line) {
+            match (&mut output).take(self.max_line as u64).read_until(b'\n', &mut line) {
                 Ok(0) => return None,
                 Err(error) => return Some(self.error(format!("cannot be heard: {error}"))),
                 Ok(_) => {}
             }
             if line.last() != Some(&b'\n') {
-                let long = line.len() as u64 == MAX_LINE;
-                return long.then(|| self.error("sent a line of more than 32 MiB"));
+                let long = line.len() == self.max_line;
+                let most = self.max_line >> 20;
+                return long.then(|| self.error(format!("sent a line of more than {most} MiB")));
             }
             if line.iter().all(u8::is_ascii_whitespace) {
                 continue;
@@ -341,7 +351,7 @@ impl Shared {
         Ok(())
     }
 
-    fn answered(&self, id: u64, result: Option<&RawValue>, error: Option<RpcError>) {
+    fn answered(&self, id: u64, result: Option<&RawValue>, error: Option<Failure>) {
         let waiting = {
             let mut state = self.state();
             if id >= state.next {
@@ -352,7 +362,7 @@ impl Shared {
         // An answer after its deadline is nobody's.
         let Some(waiting) = waiting else { return };
         let result = match error {
-            Some(error) => Err(error.into_error(&self.package)),
+            Some(error) => Err(error_of(error, &self.package)),
             None => Ok(result.map_or_else(|| RawValue::NULL.to_owned(), ToOwned::to_owned)),
         };
         waiting.finish(result);
@@ -411,7 +421,8 @@ impl Shared {
 
     /// Tells what came on the way to the answer of a request.
     fn tell_part(&self, id: &RawValue, value: &Value) {
-        let params = json!({"request": id, "value": value});
+        let Ok(request) = serde_json::to_value(id) else { return };
+        let params = HostPart { request: &request, value };
         let line = json!({"jsonrpc": "2.0", "method": "part", "params": params});
         self.say(&line);
     }
@@ -461,7 +472,7 @@ impl Shared {
         let params = params.map_or("{}", RawValue::get);
         match method {
             "part" | "tool.part" => {
-                let part: PartParams<'_> = serde_json::from_str(params)
+                let part: Part<&RawValue> = serde_json::from_str(params)
                     .map_err(|error| self.error(format!("sent a part that is none: {error}")))?;
                 self.step(part.call, bytes, || Step::Part(part.value.to_owned()))
             }

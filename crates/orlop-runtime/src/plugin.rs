@@ -2,15 +2,17 @@
 
 use crate::call::{Lent, Rights};
 use crate::crossing::{ChunkInput, Crosses, Writer};
-use crate::description::PluginDescription;
+use crate::description::Described;
 use crate::lists::Slots;
 use crate::peer::{Answered, Call, Peer, Step};
 use crate::process::Process;
+use crate::remembered::{self, Asking};
 use crate::secrets;
 use futures::future::FutureExt;
 use futures::stream::{BoxStream, StreamExt};
 use orlop_core::hooks::*;
 use orlop_core::interop::Interop;
+use orlop_core::types::protocol::PluginDescription;
 use orlop_core::types::{Change, ToolDescriptor, ToolPart, ToolReport};
 use orlop_core::{
     ActionDefinition, ActionResult, Config, Context, Error, Manifest, Map, Message, NativeItem,
@@ -18,6 +20,7 @@ use orlop_core::{
 };
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// How long one chunk may take, where the package has no shorter limit.
@@ -32,6 +35,8 @@ struct Inner {
     described: PluginDescription,
     manifest: Manifest,
     rights: Arc<Rights>,
+    /// Whether the process said which actions there are.
+    told_actions: AtomicBool,
 }
 
 impl ProcessPlugin {
@@ -41,15 +46,11 @@ impl ProcessPlugin {
         described: PluginDescription,
         own: Vec<String>,
     ) -> Self {
-        let mut manifest = described.manifest(process.package());
-        manifest.strict =
-            process.package().limits.on_failure == Some(crate::package::OnFailure::Fail);
-        // Hooks of host plugins have their own word for it.
-        manifest.critical |= manifest.strict;
-        manifest.dispensable = !manifest.strict;
+        let manifest = described.manifest(process.package());
         let package = process.package();
         let rights = Arc::new(Rights::new(&package.grants, package.limits.tokens_per_day, own));
-        Self(Arc::new(Inner { process: process.clone(), described, manifest, rights }))
+        let (process, told_actions) = (process.clone(), AtomicBool::new(false));
+        Self(Arc::new(Inner { process, described, manifest, rights, told_actions }))
     }
 
     fn lend(&self, cx: Option<&Context>) -> Arc<Lent> {
@@ -74,11 +75,15 @@ impl ProcessPlugin {
 
     /// Whether it may lay this over the metadata of a session.
     fn admit_metadata(&self, patch: Option<&Value>, session: Option<&Session>) -> Result<()> {
-        match patch {
-            Some(Value::Object(patch)) => {
-                secrets::check_metadata(patch, session, false, &self.0.rights.own)
+        let Some(Value::Object(patch)) = patch else { return Ok(()) };
+        secrets::check_metadata(patch, session, false, &self.0.rights.own)?;
+        match (patch.get("agent_id"), session.and_then(Session::agent_id)) {
+            (None, _) => Ok(()),
+            (Some(Value::String(agent)), Some(held)) if agent == held => Ok(()),
+            (Some(agent), _) => {
+                let agent = agent.as_str().unwrap_or("none");
+                self.0.rights.grants.check_other_agent(agent, "a session")
             }
-            _ => Ok(()),
         }
     }
 
@@ -137,6 +142,37 @@ impl ProcessPlugin {
         drop(call);
         let answer = ended.map_err(|_| self.gone())??;
         self.read(answer.get(), hook)
+    }
+
+    /// The actions on offer, as they are remembered or as the process says.
+    async fn offered(
+        &self,
+        hook: Hook,
+        input: &impl Asking,
+        cx: &Context,
+    ) -> Result<Vec<ActionDefinition>> {
+        let is_running = self.0.process.running().is_some();
+        // Lifecycles come often: what is said there for the first time is remembered.
+        let is_told = self.0.told_actions.load(Ordering::Relaxed);
+        let is_worth_it = !is_running || !is_told || cx.lifecycle().is_none();
+        let remembered = self.0.process.remembered().filter(|_| is_worth_it);
+        let asked = remembered.and_then(|_| remembered::asked(&self.0.described, input));
+        let (Some(remembered), Some(asked)) = (remembered, asked) else {
+            return self.ask(hook, input, cx).await;
+        };
+        if let (false, Some(known)) = (is_running, remembered.actions(&asked)) {
+            return Ok(known);
+        }
+        let actions: Vec<ActionDefinition> = self.ask(hook, input, cx).await?;
+        self.0.told_actions.store(true, Ordering::Relaxed);
+        let is_new = remembered.put_actions(&self.0.described, asked, &actions);
+        // Those that are known are told of when the host starts, and those of application plugins always.
+        let is_to_be_told = cx.lifecycle().is_some() && hook != Hook::ApplicationGetActions;
+        if is_new && is_to_be_told {
+            let name = &self.0.described.name;
+            actions.iter().for_each(|action| orlop_app::tell_of_mistyped_triggers(name, action));
+        }
+        Ok(actions)
     }
 
     /// Writes a chunk to the process.
@@ -259,6 +295,20 @@ macro_rules! changes {
     )*};
 }
 
+/// The actions on offer. A process that does not run is not started for them if it was asked the same
+/// before.
+macro_rules! offers {
+    ($name:ident: $hook:ident($input:ty);) => {
+        fn $name<'a>(
+            &'a self,
+            input: &'a $input,
+            cx: &'a Context,
+        ) -> Answer<'a, Vec<ActionDefinition>> {
+            Answer::later(self.offered(Hook::$hook, input, cx))
+        }
+    };
+}
+
 /// Actions, which may lay something over the metadata of their session.
 macro_rules! acts {
     ($($name:ident: $hook:ident($input:ty);)*) => {$(
@@ -369,7 +419,7 @@ impl Extension for ProcessPlugin {
             Some(peer) => Ok(self.begin_chunk(&peer, input, chunk).map(|begun| (peer, begun))),
             None => Err((input.clone(), chunk.clone())),
         };
-        let later = async move {
+        let asked = async move {
             let (_peer, (call, answer)) = match begun {
                 Ok(begun) => begun?,
                 Err((input, chunk)) => {
@@ -390,14 +440,24 @@ impl Extension for ProcessPlugin {
             }
             Ok(changed)
         };
+        let lenient = self.clone();
+        let later = asked.map(move |changed: Result<Option<Chunk>>| match changed {
+            Err(error) if lenient.0.manifest.lenient => {
+                let plugin = &lenient.0.described.name;
+                tracing::warn!(target: "orlop::plugin", plugin, %error, "a chunk is left as it is");
+                Ok(None)
+            }
+            changed => changed,
+        });
         Some(later.boxed())
     }
 
     asks! {
         to_native_messages: ExtensionToNative(ToNativeInput) -> Change<NativeItem>;
         from_native_messages: ExtensionFromNative(FromNativeInput) -> Change<Message>;
-        get_actions: ExtensionGetActions(ActionsInput) -> Vec<ActionDefinition>;
     }
+
+    offers! { get_actions: ExtensionGetActions(ActionsInput); }
 
     acts! { execute_action: ExtensionExecuteAction(ActionInput); }
 
@@ -408,12 +468,13 @@ impl Extension for ProcessPlugin {
 }
 
 impl Feature for ProcessPlugin {
+    offers! { get_actions: FeatureGetActions(ActionsInput); }
+
     acts! { execute_action: FeatureExecuteAction(ActionInput); }
 
     asks! {
         to_native_messages: FeatureToNative(ToNativeInput) -> Change<NativeItem>;
         from_native_messages: FeatureFromNative(FromNativeInput) -> Change<Message>;
-        get_actions: FeatureGetActions(ActionsInput) -> Vec<ActionDefinition>;
         filter_tools: FilterTools(ToolPolicyInput) -> Option<Vec<ToolDescriptor>>;
         attachment_parts: AttachmentParts(AttachmentPartsInput) -> Vec<Map>;
         get_template: GetTemplate(ConfigInput) -> String;
@@ -469,8 +530,9 @@ impl ApplicationPlugin for ProcessPlugin {
     asks! {
         init: ApplicationInit(ApplicationInitInput) -> Value;
         get_ui_elements: ApplicationGetUiElements(ApplicationUiInput) -> Vec<Value>;
-        get_actions: ApplicationGetActions(ApplicationActionsInput) -> Vec<ActionDefinition>;
     }
+
+    offers! { get_actions: ApplicationGetActions(ApplicationActionsInput); }
 
     acts! { execute_action: ApplicationExecuteAction(ApplicationActionInput); }
 }

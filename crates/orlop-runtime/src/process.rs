@@ -2,17 +2,19 @@
 //! with the host.
 
 use crate::call::Lent;
-use crate::description::Description;
+use crate::description;
 use crate::launch::Launch;
 use crate::memory;
 use crate::package::Package;
 use crate::peer::Peer;
+use crate::remembered::Remembered;
 use crate::tap::{ProcessTap, Tap};
 use orlop_app::PluginHealth;
+use orlop_core::types::protocol::Description;
 use orlop_core::{Error, Map, Result};
 use serde_json::json;
 use std::io::{PipeReader, Read};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 /// How long a process that was told to stop may go on.
@@ -35,6 +37,8 @@ pub(crate) struct Process {
     launch: Launch,
     tap: Option<Tap>,
     between: Option<Between>,
+    /// What the host took it for, and where that is remembered.
+    taken_for: OnceLock<(Remembered, Description)>,
     /// Held while the process is being started.
     starting: Mutex<()>,
     state: Mutex<State>,
@@ -55,14 +59,14 @@ struct State {
 
 impl Process {
     pub(crate) fn new(launch: Launch, tap: Option<Tap>) -> Arc<Self> {
-        let (between, starting, state) = Default::default();
-        Arc::new(Self { launch, tap, between, starting, state })
+        let (between, taken_for, starting, state) = Default::default();
+        Arc::new(Self { launch, tap, between, taken_for, starting, state })
     }
 
     /// A process that is not heard as it is.
     pub(crate) fn through(launch: Launch, between: Between) -> Arc<Self> {
-        let (tap, starting, state) = Default::default();
-        Arc::new(Self { launch, tap, between: Some(between), starting, state })
+        let (tap, taken_for, starting, state) = Default::default();
+        Arc::new(Self { launch, tap, between: Some(between), taken_for, starting, state })
     }
 
     pub(crate) fn package(&self) -> &Package {
@@ -77,6 +81,30 @@ impl Process {
     /// The settings it is introduced with.
     pub(crate) fn settings(&self) -> &Map {
         self.launch.settings()
+    }
+
+    /// The host goes by this description from now on.
+    pub(crate) fn remember(&self, remembered: Remembered, description: Description) {
+        let _ = self.taken_for.set((remembered, description));
+    }
+
+    /// What is remembered of the package.
+    pub(crate) fn remembered(&self) -> Option<&Remembered> {
+        self.taken_for.get().map(|(remembered, _)| remembered)
+    }
+
+    /// Refuses a process that holds something else than the host took it for.
+    fn admit(&self, now: Description) -> Result<Description> {
+        match self.taken_for.get() {
+            Some((remembered, before)) if !description::is_same(before, &now) => {
+                remembered.forget();
+                Err(Error::plugin(format!(
+                    "plugin \"{}\" changed: it holds something else than when Orlop was started; start Orlop again",
+                    self.package().name
+                )))
+            }
+            _ => Ok(now),
+        }
     }
 
     /// The connection, if the process runs.
@@ -158,7 +186,9 @@ impl Process {
         };
         let ended = Arc::downgrade(self);
         let tap = self.tap.as_ref().map(|tap| ProcessTap::new(tap, name));
-        let peer = Arc::new(Peer::new(name, process, tap, move || noticed(&ended, number))?);
+        let limits = &self.package().limits;
+        let peer =
+            Arc::new(Peer::new(name, limits, process, tap, move || noticed(&ended, number))?);
         let lent = Lent::nothing(name);
         let introduction = self.launch.introduction();
         let (call, answer) = peer.ask_blocking(lent, |_, id| {
@@ -168,14 +198,14 @@ impl Process {
         })?;
         let patience = self.launch.patience;
         let described = match answer.recv_timeout(patience) {
-            Ok(answer) => answer.and_then(|answer| Description::read(answer.get(), name)),
+            Ok(answer) => answer.and_then(|answer| description::read(answer.get(), name)),
             Err(_) => Err(Error::plugin(format!(
                 "plugin \"{name}\" did not say what it holds within {} ms",
                 patience.as_millis()
             ))),
         };
         drop(call);
-        match described {
+        match described.and_then(|now| self.admit(now)) {
             Ok(description) => {
                 let mut state = self.state();
                 if state.closed {

@@ -10,11 +10,13 @@ use orlop_app::assets::Upload;
 use orlop_app::store::ListQuery;
 use orlop_app::{Application, Loaded, NewSession, Request, Target};
 use orlop_core::json_api::Sessions;
+use orlop_core::types::protocol::app as protocol;
 use orlop_core::{
     ActionCall, CallContext, Config, Core, CoreEvent, Error, ErrorClass, Map, Message,
     RequestOptions, Result, Session, Value,
 };
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::json;
 
 /// The largest file that crosses; as text it fits in a line.
@@ -36,12 +38,30 @@ pub(crate) struct Asking<'a> {
 pub(crate) async fn answer(lent: &Lent, method: &str, asking: Asking<'_>) -> Result<Value> {
     if let Err(error) = lent.rights.grants.check(method) {
         lent.refused(method, &error);
+        note_action(lent, method, &asking.args);
         return Err(error);
     }
     match method.split_once('.') {
         Some(("core", operation)) => of_core(lent, operation, asking).await,
-        Some((_, operation)) => of_app(lent, operation, Args(asking.args), asking.tell).await,
+        Some((_, operation)) => of_app(lent, operation, asking.args, asking.tell).await,
         None => Err(Error::not_found(format!("the host has no method \"{method}\""))),
+    }
+}
+
+/// Where an action of somebody was wanted, its plugin's user can find out why it did not run.
+fn note_action(lent: &Lent, method: &str, args: &Map) {
+    let plugin = match method {
+        "app.execute_action" => "plugin",
+        "core.execute_session_action" => "plugin_id",
+        _ => return,
+    };
+    let text = |key| args.get(key).and_then(Value::as_str);
+    if let (Some(plugin), Some(action), Ok(app)) = (text(plugin), text("action_id"), lent.app()) {
+        let why = format!(
+            "the plugin \"{}\" wanted to run it, and {method} is not granted to that",
+            lent.plugin
+        );
+        app.note_refused_action(plugin, action, &why);
     }
 }
 
@@ -123,95 +143,128 @@ async fn stream(
 async fn of_app(
     lent: &Lent,
     operation: &str,
-    mut args: Args,
+    args: Map,
     tell: Option<&(dyn Fn(Value) + Send + Sync)>,
 ) -> Result<Value> {
     let app = lent.app()?;
     match operation {
-        "load_session" => match app.load_session(&args.name("session_id")?).await? {
-            Some(loaded) => Ok(given(lent, &loaded)),
-            None => Ok(Value::Null),
-        },
-        "save_session" => Ok(lent.give(&app.save_session(&args.session(lent)?).await?)),
+        "load_session" => {
+            let asked: protocol::LoadSession = read(operation, args)?;
+            let loaded = app.load_session(&asked.session_id.0).await?;
+            Ok(loaded.map_or(Value::Null, |loaded| given(lent, &loaded)))
+        }
+        "save_session" => {
+            let asked: protocol::SaveSession = read(operation, args)?;
+            let session = lent.take(asked.session.0)?;
+            lent.check_agent(session.agent_id(), "app.save_session")?;
+            Ok(lent.give(&app.save_session(&session).await?))
+        }
         "create_session" => {
+            let asked: protocol::CreateSession = read(operation, args)?;
             let new = NewSession {
-                agent: args.text("agent_id")?,
-                id: args.text("session_id")?,
-                metadata: args.map("metadata")?,
+                agent: asked.agent_id,
+                id: asked.session_id,
+                metadata: asked.metadata.unwrap_or_default(),
             };
             secrets::check_metadata(&new.metadata, None, true, &lent.rights.own)?;
+            let named = new.metadata.get("agent_id").and_then(Value::as_str);
+            for agent in [new.agent.as_deref(), named] {
+                lent.check_agent(agent, "app.create_session")?;
+            }
             Ok(given(lent, &app.create_session(new).await?))
         }
         "fork_session" => {
-            let id = args.name("session_id")?;
-            let (upto, new) = (args.integer("upto_index")?, args.text("new_session_id")?);
-            Ok(given(lent, &app.fork_session(&id, upto, new.as_deref()).await?))
+            let asked: protocol::ForkSession = read(operation, args)?;
+            let (id, new) = (asked.session_id.0, asked.new_session_id);
+            Ok(given(lent, &app.fork_session(&id, asked.upto_index, new.as_deref()).await?))
         }
         "delete_session" => {
-            let id = args.name("session_id")?;
-            app.delete_session(&id, args.text("reason")?.as_deref()).await?;
+            let asked: protocol::DeleteSession = read(operation, args)?;
+            app.delete_session(&asked.session_id.0, asked.reason.as_deref()).await?;
             Ok(Value::Null)
         }
         "list_sessions" => {
+            let asked: protocol::ListSessions = read(operation, args)?;
             let query = ListQuery {
-                limit: args.integer("limit")?.and_then(|n| usize::try_from(n).ok()).unwrap_or(0),
-                cursor: args.text("cursor")?,
-                title: args.text("search")?,
+                limit: asked.limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(0),
+                cursor: asked.cursor,
+                title: asked.search,
                 ..ListQuery::default()
             };
             let page = app.list_sessions(&query).await?;
             Ok(json!({ "sessions": page.sessions, "cursor": page.next }))
         }
         "update_agent" => {
-            let agent = args.name("agent_id")?;
-            Ok(given(lent, &app.update_agent(&agent, &args.session(lent)?, false).await?))
+            let asked: protocol::UpdateAgent = read(operation, args)?;
+            let session = lent.take(asked.session.0)?;
+            Ok(given(lent, &app.update_agent(&asked.agent_id.0, &session, false).await?))
         }
-        "send_request" => send(lent, app, args, tell).await,
-        "publish_event" => json_of(&*app.publish_event(&lent.plugin, args.map("event")?).await?),
+        "send_request" => send(lent, app, read(operation, args)?, tell).await,
+        "publish_event" => {
+            let asked: protocol::PublishEvent = read(operation, args)?;
+            json_of(&*app.publish_event(&lent.plugin, asked.event.unwrap_or_default()).await?)
+        }
         "acquire_session_lock" => {
-            let lock = app.acquire_session_lock(&args.name("session_id")?).await?;
-            Ok(json!({ "lock": lent.hold_lock(lock) }))
+            let asked: protocol::AcquireSessionLock = read(operation, args)?;
+            let lock = app.acquire_session_lock(&asked.session_id.0).await?;
+            json_of(&protocol::HeldLock { lock: lent.hold_lock(lock) })
         }
         "release_session_lock" => {
-            if let Some(lock) = lent.take_lock(&args.name("lock")?) {
+            let asked: protocol::ReleaseSessionLock = read(operation, args)?;
+            if let Some(lock) = lent.take_lock(&asked.lock.0) {
                 lock.release().await;
             }
             Ok(Value::Null)
         }
-        "list_actions" => json_of(&app.list_actions(args.text("session_id")?.as_deref()).await?),
-        "execute_action" => {
-            let call = ActionCall {
-                plugin: args.name("plugin")?,
-                action: args.name("action_id")?,
-                params: args.map("params")?,
-            };
-            let session = args.text("session_id")?;
-            app.execute_action(call, session.as_deref()).await.map(Value::Object)
+        "list_actions" => {
+            let asked: protocol::ListActions = read(operation, args)?;
+            json_of(&app.list_actions(asked.session_id.as_deref()).await?)
         }
-        "list_assets" => json_of(&app.list_assets(&args.name("session_id")?).await?),
-        "read_asset" => read_asset(app, &args.name("asset_id")?).await,
+        "execute_action" => {
+            let asked: protocol::ExecuteAction = read(operation, args)?;
+            let call = ActionCall {
+                plugin: asked.plugin.0,
+                action: asked.action_id.0,
+                params: asked.params.unwrap_or_default(),
+            };
+            app.execute_action(call, asked.session_id.as_deref()).await.map(Value::Object)
+        }
+        "list_assets" => {
+            let asked: protocol::ListAssets = read(operation, args)?;
+            json_of(&app.list_assets(&asked.session_id.0).await?)
+        }
+        "read_asset" => {
+            let asked: protocol::ReadAsset = read(operation, args)?;
+            read_asset(app, &asked.asset_id.0).await
+        }
         "put_asset" => {
-            let (name, media_type) = (args.name("name")?, args.text("media_type")?);
-            let session = args.text("session_id")?;
-            let data = args.text("data")?.unwrap_or_default();
+            let asked: protocol::PutAsset = read(operation, args)?;
+            let data = asked.data.unwrap_or_default();
             let bytes = BASE64.decode(data.as_bytes()).map_err(|error| {
                 Error::bad_argument(format!(
                     "data must be the bytes of the file as base64: {error}"
                 ))
             })?;
-            let upload = Upload::new(name, media_type.as_deref());
-            json_of(&app.put_asset(session.as_deref(), upload, bytes).await?)
+            let upload = Upload::new(asked.name.0, asked.media_type.as_deref());
+            json_of(&app.put_asset(asked.session_id.as_deref(), upload, bytes).await?)
         }
         "get_state" => {
-            let held = match args.text("session_id")? {
+            let asked: protocol::GetState = read(operation, args)?;
+            let held = match asked.session_id {
                 Some(session) => app.plugin_state(&session, &lent.plugin).await?,
                 None => app.user_state(&lent.plugin).await?,
             };
             Ok(held.map(|held| held.value).unwrap_or_default())
         }
-        "set_state" => set_state(lent, app, args).await,
+        "set_state" => set_state(lent, app, read(operation, args)?).await,
         other => Err(Error::not_found(format!("the application has no operation \"{other}\""))),
     }
+}
+
+/// The arguments of an operation of the application.
+fn read<T: DeserializeOwned>(operation: &str, args: Map) -> Result<T> {
+    serde_json::from_value(Value::Object(args))
+        .map_err(|error| Error::bad_argument(format!("app.{operation}: {error}")))
 }
 
 /// What is known of an asset, and its bytes.
@@ -227,9 +280,9 @@ async fn read_asset(app: &Application, id: &str) -> Result<Value> {
     Ok(json!({ "asset": record, "data": BASE64.encode(bytes) }))
 }
 
-async fn set_state(lent: &Lent, app: &Application, mut args: Args) -> Result<Value> {
-    let value = args.take("value").unwrap_or_default();
-    let Some(session) = args.text("session_id")? else {
+async fn set_state(lent: &Lent, app: &Application, asked: protocol::SetState) -> Result<Value> {
+    let value = asked.value.unwrap_or_default();
+    let Some(session) = asked.session_id else {
         app.change_user_state(&lent.plugin, |held| {
             held.clone_from(&value);
             Ok(())
@@ -261,18 +314,20 @@ async fn set_state(lent: &Lent, app: &Application, mut args: Args) -> Result<Val
 async fn send(
     lent: &Lent,
     app: &Application,
-    mut args: Args,
+    asked: protocol::SendRequest,
     tell: Option<&(dyn Fn(Value) + Send + Sync)>,
 ) -> Result<Value> {
-    let persist = args.flag("persist")?;
-    let session = args.session(lent)?;
-    let session = match args.text("agent_id")? {
+    let protocol::SendRequest { session, agent_id, message, overrides, persist } = asked;
+    let session = lent.take(session.0)?;
+    let agent = agent_id.as_deref().or(session.agent_id());
+    lent.check_agent(agent, "app.send_request")?;
+    let session = match agent_id {
         Some(agent) => app.update_agent(&agent, &session, false).await?.session,
         None => session,
     };
-    let overrides = args.map("overrides")?;
+    let overrides = overrides.unwrap_or_default();
     secrets::check_overrides(&overrides, None, &lent.rights.own)?;
-    let message = match args.take("message") {
+    let message = match message {
         None => None,
         Some(Value::String(text)) => {
             Some(Message::from_json(json!({"role": "user", "content": text}))?)
@@ -304,6 +359,7 @@ async fn send(
 
 /// A session with its agent and that agent's settings, as plugins get it.
 fn given(lent: &Lent, loaded: &Loaded) -> Value {
+    lent.trust_agent_of(&loaded.session);
     json!({
         "agent_id": loaded.session.agent_id(),
         "config": secrets::masked(&loaded.config, &lent.rights.own),
@@ -330,21 +386,6 @@ impl Args {
             Some(Value::String(text)) => Ok(Some(text)),
             Some(_) => Err(Error::wrong_type(format!("{key} must be a string"))),
         }
-    }
-
-    fn name(&mut self, key: &str) -> Result<String> {
-        let text = self.text(key)?.filter(|text| !text.is_empty());
-        text.ok_or_else(|| Error::bad_argument(format!("{key} must be a non-empty string")))
-    }
-
-    fn integer(&mut self, key: &str) -> Result<Option<i64>> {
-        let wrong = || Error::wrong_type(format!("{key} must be an integer"));
-        self.take(key).map(|value| value.as_i64().ok_or_else(wrong)).transpose()
-    }
-
-    fn flag(&mut self, key: &str) -> Result<Option<bool>> {
-        let wrong = || Error::wrong_type(format!("{key} must be true or false"));
-        self.take(key).map(|value| value.as_bool().ok_or_else(wrong)).transpose()
     }
 
     fn map(&mut self, key: &str) -> Result<Map> {

@@ -1,5 +1,6 @@
 //! How packages are doing, for people.
 
+use crate::remembered::Remembered;
 use crate::{LeftOut, Run, Runtime};
 use orlop_app::{PluginHealth, Supplied, Supplier};
 
@@ -26,6 +27,11 @@ impl Supplier for Packages {
                 problem,
                 grants: package.grants.in_words(),
                 plugins: loaded.description.plugins.iter().map(|held| held.name.clone()).collect(),
+                actions: loaded
+                    .process
+                    .remembered()
+                    .map(Remembered::of_sessions)
+                    .unwrap_or_default(),
             }
         });
         let left_out = self.runtime.left_out.iter().map(|LeftOut { name, reason }| Supplied {

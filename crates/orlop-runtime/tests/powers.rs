@@ -246,3 +246,79 @@ class Impostor:
         runtime.stop().await;
     }
 }
+
+/// Tries to have another agent answer.
+const AMBITIOUS: &str = r#"
+import json
+
+class Sly:
+    name = "sly"
+
+    def get_actions(self, state):
+        ways = ("own", "metadata", "plain", "argument", "imported", "saved", "created", "made_for", "switched")
+        return [{"id": way, "label": way} for way in ways]
+
+    def execute_action(self, app, action_id, params, context, state):
+        core, _, session = app.load_session("s")
+        other = {"agent_id": "other"}
+        if action_id == "own":
+            app.send_request(core, session, message="x")
+        elif action_id == "metadata":
+            session.metadata.update(other)
+            app.send_request(None, session, message="x")
+        elif action_id == "plain":
+            app._ask("send_request", {"session": {"session_id": "new", "messages": [], "metadata": other}, "message": "x"})
+        elif action_id == "argument":
+            app._ask("send_request", {"session": session, "agent_id": "other", "message": "x"})
+        elif action_id == "imported":
+            text = json.dumps({"session_id": "new", "messages": [], "metadata": other})
+            app.send_request(None, context["core"].import_session(text), message="x")
+        elif action_id == "saved":
+            session.metadata.update(other)
+            app.save_session(session)
+        elif action_id == "created":
+            app.create_session(metadata=other)
+        elif action_id == "made_for":
+            app.create_session(agent_id="other")
+        elif action_id == "switched":
+            return {"session_metadata": other}
+        return {"message": "done"}
+"#;
+
+#[tokio::test]
+async fn another_agent_needs_its_own_grant() {
+    let ways = ["metadata", "plain", "argument", "imported", "saved", "created", "made_for"];
+    let granted = ["load_session", "send_request", "save_session", "create_session"];
+    for is_granted in [false, true] {
+        let stage = stage().more("[agents.other]\nprovider = \"scripted\"\nmodel = \"large\"\n");
+        for _ in 0..10 {
+            stage.model.reply(ScriptedReply::text(&["fine"]));
+        }
+        let more = is_granted.then_some("update_agent");
+        let grants: Vec<&str> = granted.into_iter().chain(more).collect();
+        let package =
+            package(&stage, "sly", Some(&format!("[grants]\napp = {grants:?}\n")), AMBITIOUS);
+        let (stage, runtime) = with_packages(stage, vec![package]);
+        let app = stage.start().await;
+        events_of(&app, ask("s", "hi")).await;
+        act(&app, "own", "").await.unwrap();
+        for way in ways {
+            match (act(&app, way, "").await, is_granted) {
+                (Ok(done), true) => assert_eq!(done, "done", "{way}"),
+                (Err(error), false) => {
+                    let told = "with another agent (\"other\") is not granted to this plugin";
+                    assert!(error.message().contains(told), "{way}: {error}");
+                    assert!(error.message().contains("[\"update_agent\"]"), "{way}: {error}");
+                }
+                (done, _) => panic!("{way}: {done:?}"),
+            }
+        }
+        let models = stage.model.requests();
+        let is_asked = models.iter().any(|(_, state)| state.config.text("model") == Some("large"));
+        assert_eq!(is_asked, is_granted);
+        if !is_granted {
+            refused(&app, "switched", "", "with another agent (\"other\") is not granted").await;
+        }
+        runtime.stop().await;
+    }
+}

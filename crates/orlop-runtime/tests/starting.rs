@@ -7,7 +7,7 @@ mod common;
 use common::stage::*;
 use common::*;
 use orlop_core::{ActionCall, Map};
-use orlop_runtime::Runtime;
+use orlop_runtime::{Package, Runtime};
 use std::time::Duration;
 
 fn application(name: &str, init: &str) -> String {
@@ -138,5 +138,116 @@ class Slow:
     other.await.unwrap();
     let shown = serde_json::json!(events).to_string();
     assert!(names(&events).ends_with("final") && shown.contains("HELLO"), "{shown}");
+    runtime.stop().await;
+}
+
+/// Two plugins whose process notes each of its starts.
+const QUIET: &str = r#"
+import os
+with open(os.environ["PLUGIN_DATA"] + "/starts", "a") as file:
+    file.write("x")
+
+class OfSessions:
+    name = "of_sessions"
+
+    def get_actions(self, state):
+        return [{"id": "look", "label": "Look", "inputs": {}}]
+
+    def execute_action(self, action_id, session, native_messages, params, context, state):
+        return {"message": "looked"}
+
+
+class OfAll:
+    name = "of_all"
+
+    def get_actions(self, state):
+        return [{"id": "go", "label": "Go", "inputs": {}, "danger": "none"}]
+
+    def execute_action(self, app, action_id, params, context, state):
+        return {"message": "went"}
+"#;
+
+/// The actions of the package `quiet`, in a new program.
+async fn offered(stage: &Stage, runtime: &Runtime) -> (orlop_app::Application, String) {
+    let mut with = Stage::default();
+    with.store = stage.store.clone();
+    with.plugins = stage.plugins.clone();
+    let app = with.with(|plugins| runtime.plugins(plugins)).start().await;
+    let actions = app.list_actions(Some("s")).await.unwrap();
+    let own = actions.iter().filter(|it| it.plugin.as_deref().unwrap().starts_with("of_"));
+    let ids: Vec<&str> = own.map(|it| it.id.as_str()).collect();
+    (app, ids.join(" "))
+}
+
+fn starts(stage: &Stage) -> usize {
+    let file = stage.home().join("plugin-data/quiet/starts");
+    std::fs::read_to_string(file).unwrap_or_default().len()
+}
+
+/// A new program with the package as it is.
+fn added(stage: &Stage) -> Runtime {
+    let mut runtime = Runtime::new(env(stage), stage.home());
+    let folder = stage.outside().join("packages/quiet");
+    runtime.add(Package::read(&folder).unwrap(), Map::new()).unwrap();
+    runtime
+}
+
+/// A session, and the package.
+async fn quiet() -> Stage {
+    let stage = Stage::says(&["hello"]);
+    events_of(&stage.start().await, ask("s", "hi")).await;
+    package(&stage, "quiet", None, QUIET);
+    stage
+}
+
+#[tokio::test]
+async fn actions_are_listed_without_starting_a_process() {
+    let stage = quiet().await;
+    let runtime = added(&stage);
+    assert_eq!(offered(&stage, &runtime).await.1, "go look");
+    assert_eq!(starts(&stage), 1, "to say what it holds");
+    runtime.stop().await;
+    let runtime = added(&stage);
+    let (app, actions) = offered(&stage, &runtime).await;
+    assert_eq!((actions.as_str(), starts(&stage)), ("go look", 1));
+    let all = app.list_actions(None).await.unwrap();
+    let go = all.iter().find(|action| action.id == "go").unwrap();
+    assert_eq!(go.extra["danger"], "none", "nothing of a definition is lost");
+    // One that is run needs its process.
+    let done = app.execute_action(ActionCall::new("of_sessions", "look"), Some("s")).await;
+    assert_eq!((&done.unwrap()["message"], starts(&stage)), (&"looked".into(), 2));
+    runtime.stop().await;
+}
+
+#[tokio::test]
+async fn a_package_that_changed_is_asked_for_its_actions_again() {
+    let stage = quiet().await;
+    let runtime = added(&stage);
+    assert_eq!(offered(&stage, &runtime).await.1, "go look");
+    runtime.stop().await;
+    package(&stage, "quiet", None, &QUIET.replace("\"look\"", "\"look_twice\""));
+    let runtime = added(&stage);
+    assert_eq!(offered(&stage, &runtime).await.1, "go look_twice");
+    runtime.stop().await;
+}
+
+#[tokio::test]
+async fn a_package_that_changes_under_way_is_not_taken_for_what_it_was() {
+    let stage = quiet().await;
+    let runtime = added(&stage);
+    assert_eq!(offered(&stage, &runtime).await.1, "go look");
+    runtime.stop().await;
+    // Known from before, and not started yet.
+    let runtime = added(&stage);
+    let (app, _) = offered(&stage, &runtime).await;
+    let renamed = QUIET.replace("\"of_sessions\"", "\"of_nobody\"");
+    package(&stage, "quiet", None, &renamed);
+    let error = app.execute_action(ActionCall::new("of_all", "go"), None).await.unwrap_err();
+    assert!(error.message().contains("plugin \"quiet\" changed"), "{error}");
+    runtime.stop().await;
+    let runtime = added(&stage);
+    let (app, _) = offered(&stage, &runtime).await;
+    let done = app.execute_action(ActionCall::new("of_all", "go"), None).await.unwrap();
+    assert_eq!(done["message"], "went");
     runtime.stop().await;
 }

@@ -14,6 +14,7 @@ pub mod lifecycle;
 pub mod message;
 pub mod native;
 pub mod nearest;
+pub mod protocol;
 pub mod seq;
 pub mod session;
 pub mod tool;

@@ -365,6 +365,10 @@ async fn the_doctor_says_what_is_wrong() {
     let text = place.run(&["doctor"]).await.ok();
     assert!(text.contains("store") && text.contains("sandbox"), "{text}");
     assert!(!text.contains("PROBLEM"), "{text}");
+    assert!(text.contains("plugin memory") && text.contains("limits.memory_mb is"), "{text}");
+    if cfg!(target_os = "linux") {
+        assert!(text.contains("limits.memory_mb is enforced"), "{text}");
+    }
     let found = place.run(&["doctor", "--json"]).await.json();
     assert!(found.as_array().unwrap().iter().all(|it| it["ok"] == true), "{found}");
     assert_eq!(keys(&found[0]), ["detail", "ok", "what"]);

@@ -134,3 +134,28 @@ class Counter:
     let added = place.run(&["plugin", "add", "counter.py", "--yes"]).await;
     assert!(added.err.contains("feature counter: \"count\" says expose_to_model"), "{added:?}");
 }
+
+#[tokio::test]
+async fn an_action_of_a_session_that_waits_for_nothing_is_told_at_each_start() {
+    let place = Place::new("one-session-trigger").await;
+    let feature = r#"
+class Counter:
+    name = "counter"
+
+    def get_actions(self, state):
+        return [{"id": "count", "label": "Count", "trigger": "request_completed"}]
+
+    def execute_action(self, action_id, session, native_messages, params, context, state):
+        return {"message": "counted"}
+"#;
+    place.write("counter.py", feature);
+    place.run(&["plugin", "add", "counter.py", "--yes"]).await;
+    for start in ["first", "second"] {
+        let run = place.run(&["run", "hello"]).await;
+        assert_eq!(
+            run.err,
+            "orlop: the action \"count\" of the plugin \"counter\" waits for \"request_completed\", which Orlop never runs; did you mean \"request_complete\"?\n",
+            "{start}"
+        );
+    }
+}

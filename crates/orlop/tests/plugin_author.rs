@@ -78,7 +78,9 @@ async fn why_an_action_ran_or_did_not() {
         action count (runs at request_complete): would run
           it runs at request_complete: A request succeeded; its result is about to be saved."#]]
     .assert_eq(before.trim_end());
-    place.run(&["run", "hello"]).await.ok();
+    let run = place.run(&["run", "hello"]).await;
+    let told = "orlop: the action \"never\" of the plugin \"greeter\" waits for \"request_completed\", which Orlop never runs; did you mean \"request_complete\"?\n";
+    assert_eq!((run.code, run.err.as_str()), (Some(0), told), "{run:?}");
     let ran = place.run(&["plugin", "explain", "greeter", "count"]).await.ok();
     let ran = steady(&ran);
     let ran = ran.split("hooks in that request").next().unwrap();
@@ -429,4 +431,62 @@ async fn typed_lines_are_one_conversation_over_all_changes() {
         asked["messages"].as_array().unwrap().iter().map(|held| &held["content"]).collect();
     assert_eq!(said, ["one", "You said: one", "two"]);
     dev.leave().await;
+}
+
+#[tokio::test]
+async fn an_action_that_was_refused_by_hand_says_why() {
+    let code = r#"
+class Asker:
+    name = "asker"
+
+    def get_actions(self, state):
+        return [{"id": "ask", "label": "Ask", "inputs": {}, "trigger": "request_complete"}]
+
+    def execute_action(self, action_id, session, native_messages, params, context, state):
+        core, config = context["core"], context["config"]
+        for plugin in ("sleeper", "wearer", "asker"):
+            try:
+                core.execute_session_action(session, config, plugin, "rest", {})
+            except Exception as error:
+                pass
+        return {}
+
+
+class Sleeper:
+    name = "sleeper"
+
+    def get_actions(self, state):
+        return [{"id": "rest", "label": "Rest", "inputs": {}}]
+
+    def execute_action(self, action_id, session, native_messages, params, context, state):
+        return {}
+
+
+class Wearer(Sleeper):
+    name = "wearer"
+    required_tags = ["hat"]
+"#;
+    let place = place("explain-refused", code).await;
+    let run = async |grants: &str| {
+        let manifest = "[plugin]\nname = \"greeter\"\n[run]\npython = \"plugin.py\"\n";
+        place.write("greeter/plugin.toml", format!("{manifest}{grants}"));
+        place.run(&["plugin", "accept", "greeter", "--yes"]).await;
+        place.run(&["--set", "agents.default.sleeper.enabled=false", "run", "hello"]).await;
+        let mut told = Vec::new();
+        for plugin in ["sleeper", "wearer", "asker"] {
+            let why = place.run(&["plugin", "explain", plugin, "rest", "--json"]).await.json();
+            let action = &why["actions"][0];
+            told.push(format!("{plugin} {}: {}", action["verdict"], action["why"]));
+        }
+        told.join("\n")
+    };
+    expect![[r#"
+        sleeper "refused": ["by hand: the plugin \"asker\" wanted to run it, and core.execute_session_action is not granted to that"]
+        wearer "refused": ["by hand: the plugin \"asker\" wanted to run it, and core.execute_session_action is not granted to that"]
+        asker "refused": ["by hand: the plugin \"asker\" wanted to run it, and core.execute_session_action is not granted to that"]"#]].assert_eq(&run("").await);
+    expect![[r#"
+        sleeper "refused": ["by hand: sleeper.enabled = false switches the plugin off"]
+        wearer "refused": ["by hand: the plugin requires the tag \"hat\", which nothing gives"]
+        asker "refused": ["by hand: the plugin offers no such action"]"#]]
+    .assert_eq(&run("[grants]\napp = [\"execute_action\"]\n").await);
 }

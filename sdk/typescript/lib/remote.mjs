@@ -3,7 +3,7 @@
 
 import { camel } from "./hooks.mjs";
 
-const CORE = {
+export const CORE = {
   create_session: [],
   add_message: ["session", "role", "content"],
   modify_message: ["session", "index", "content"],
@@ -32,7 +32,7 @@ const CORE = {
   apply_feature_completion: ["text", "completion"],
 };
 
-const APP = {
+export const APP = {
   load_session: ["session_id"],
   save_session: ["session"],
   create_session: [],

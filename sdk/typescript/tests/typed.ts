@@ -1,6 +1,6 @@
 // Is checked, never run: what authors write has the types they expect, and what is wrong is refused.
 
-import { Feature, tool, type Call, type RequestInput } from "orlop";
+import { Feature, tool, type Call, type RequestInput, type Session } from "orlop";
 import { testPlugin } from "orlop/testing";
 
 tool({
@@ -38,4 +38,16 @@ export class Wrong extends Feature {
 export async function tested() {
   const plugin = await testPlugin(Right);
   await plugin.call("initializeRequest", { native_messages: [] }, { app: { loadSession: () => null } });
+}
+
+export async function asked(call: Call, session: Session) {
+  await call.core?.forkSession(session, { upto_index: 0 });
+  // @ts-expect-error it must be said up to which message
+  await call.core?.forkSession(session);
+  const page = await call.app?.listSessions({ limit: 1 });
+  // @ts-expect-error there is no such option
+  await call.app?.listSessions({ top: 1 });
+  const next: string | null | undefined = page?.cursor;
+  const lifecycle: string | null | undefined = call.context.lifecycle;
+  return [next, lifecycle];
 }

@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { generate } from "../generate-types.mjs";
 import { HOOKS } from "../lib/hooks.mjs";
+import { APP, CORE } from "../lib/remote.mjs";
 
 const sdk = fileURLToPath(new URL("..", import.meta.url));
 
@@ -20,6 +21,14 @@ test("the hooks are those of the schemas", () => {
     const expected = kind === "application" || kind === "host" ? own : [...common, ...own];
     assert.deepEqual([...hooks].sort(), expected.sort(), kind);
   }
+});
+
+test("the operations are those of the schemas", () => {
+  const { to_host } = JSON.parse(readFileSync(`${sdk}../../docs/schema/protocol.json`, "utf8"));
+  const known = (scope) => Object.keys(to_host).filter((method) => method.startsWith(`${scope}.`)).sort();
+  const named = (scope, table) => Object.keys(table).map((name) => `${scope}.${name}`);
+  assert.deepEqual(named("core", CORE).sort(), known("core"));
+  assert.deepEqual([...named("app", APP), "app.release_session_lock"].sort(), known("app"), "locks are released by what acquiring gives");
 });
 
 test("the types and the examples in TypeScript fit together", () => {

@@ -199,8 +199,28 @@ fn plugin() -> Value {
                 ),
             ),
             ("enabled", truth("Whether it is used.", true)),
+            ("limits", plugin_limits()),
         ],
         json!(true),
+    )
+}
+
+fn plugin_limits() -> Value {
+    table(
+        "Limits of a plugin that is a process, tighter than those of its plugin.toml.",
+        &[
+            ("memory_mb", count("Memory of its process and all it starts.")),
+            ("timeout_ms", count("The longest answer.")),
+            ("output_mb", count("The longest line and the longest stream.")),
+            ("tokens_per_day", count("Tokens of requests that it sends itself.")),
+            (
+                "on_failure",
+                json!({
+                    "type": "string", "enum": ["skip", "fail"],
+                    "description": "fail: a failure of any of its hooks fails the operation.",
+                }),
+            ),
+        ],
     )
 }
 

@@ -20,6 +20,8 @@ pub struct PluginEntry {
     pub path: Option<PathBuf>,
     /// Its own settings; agents see them in the section of its name.
     pub settings: Map,
+    /// Limits that are tighter than those of its package.
+    pub limits: Map,
 }
 
 /// A server of `[mcp_servers]`.
@@ -94,8 +96,9 @@ impl AppConfig {
         let path = node.table().and_then(|table| table.get("path"));
         let path = path.zip(values.get("path").and_then(Value::as_str));
         let path = path.map(|(node, text)| self.path_of(node, text));
+        let limits = values.get("limits").and_then(Value::as_object).cloned().unwrap_or_default();
         let settings = values.into_iter().filter(|(key, _)| !known::is_plugin_key(key)).collect();
-        Ok(PluginEntry { name: name.to_owned(), path, settings })
+        Ok(PluginEntry { name: name.to_owned(), path, settings, limits })
     }
 
     /// The names in `[mcp_servers]` that are enabled.

@@ -3,6 +3,7 @@
 
 mod ledger;
 mod lifecycle;
+mod refused;
 mod response;
 
 pub use ledger::{ChangeLedger, LedgerEntry};
@@ -136,11 +137,17 @@ impl Core {
         resolution.provider()?;
         let cx = self.action_context(&resolution, config, context, session, None);
         let actions = self.collect_actions(&resolution, &resolution.state, &cx).await?;
-        let (owner, definition) = actions
-            .into_iter()
-            .find(|(owner, definition)| owner.name() == call.plugin && definition.id == call.action)
-            .ok_or_else(|| unknown_action(&call))?;
-        let params = definition.validate(&call.params)?;
+        let is_meant = |(owner, definition): &(Owner, ActionDefinition)| {
+            owner.name() == call.plugin && definition.id == call.action
+        };
+        let Some((owner, definition)) = actions.into_iter().find(is_meant) else {
+            let why = self.why_not_offered(&resolution, config, &call.plugin);
+            self.runner.refused(&call.plugin, &call.action, &why);
+            return Err(unknown_action(&call));
+        };
+        let params = definition.validate(&call.params).inspect_err(|error| {
+            self.runner.refused(&call.plugin, &call.action, error.message());
+        })?;
         let native = self.native_for_action(&resolution, session, &cx).await?;
         let input = ActionInput {
             action_id: call.action,

@@ -1,7 +1,7 @@
 //! Calls hooks: skips what a plugin does not implement, catches panics, watches the time, names
 //! the plugin in errors and tells the observer.
 
-use super::{Answer, Hook, OnFailure};
+use super::{Answer, Hook};
 use crate::plugin::Registered;
 use futures::future::{BoxFuture, Either, FutureExt, select};
 use futures::stream::{BoxStream, StreamExt, TryStreamExt};
@@ -52,6 +52,9 @@ pub trait Observer: Send + Sync {
     /// the plugin starts next.
     fn action(&self, _plugin: &str, _action: &str, _lifecycle: Option<&str>) {}
 
+    /// Somebody wanted to run `action` of `plugin` by hand, and it was not done.
+    fn refused(&self, _plugin: &str, _action: &str, _why: &str) {}
+
     /// The actions of a lifecycle are about to run.
     fn lifecycle(&self, _lifecycle: &str) {}
 }
@@ -73,6 +76,13 @@ impl Runner {
         }
     }
 
+    /// Tells the observer that an action is not run by hand, and why.
+    pub fn refused(&self, plugin: &str, action: &str, why: &str) {
+        if let Some(observer) = &self.observer {
+            observer.refused(plugin, action, why);
+        }
+    }
+
     /// Tells the observer which lifecycle is about to run.
     pub fn about_to_run(&self, lifecycle: &str) {
         if let Some(observer) = &self.observer {
@@ -81,7 +91,7 @@ impl Runner {
     }
 
     /// Calls `hook` of `plugin`. The default outcome stands in where the plugin does not
-    /// implement the hook, or fails and the table says to skip.
+    /// implement the hook, or fails and the table or the plugin says to skip.
     pub async fn call<'a, P, T>(
         &self,
         plugin: &'a Registered<P>,
@@ -97,7 +107,7 @@ impl Runner {
         }
         let result = self.try_call(plugin, hook, ask).await;
         match result {
-            Err(error) if hook.spec().on_failure == OnFailure::Skip && !plugin.manifest.strict => {
+            Err(error) if plugin.manifest.goes_on_without(hook) => {
                 tracing::warn!(target: "orlop::core", plugin = plugin.name(), hook = hook.name(), %error, "hook failed, skipped");
                 Ok(T::default())
             }

@@ -50,6 +50,7 @@ impl Supplier for Packages {
             problem: problem.map(str::to_owned),
             grants: vec!["read files in /x".to_owned()],
             plugins: vec!["read".to_owned()].into_iter().filter(|_| problem.is_none()).collect(),
+            actions: Vec::new(),
         };
         vec![
             package("reader", PluginHealth::NotStarted, None),

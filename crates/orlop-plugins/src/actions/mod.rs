@@ -3,10 +3,8 @@
 
 use crate::arguments::{reported, schema};
 use orlop_app::ui::Outcome;
-use orlop_app::{Application, TurnInfo};
+use orlop_app::{Application, TurnInfo, tell_of_mistyped_triggers};
 use orlop_core::hooks::{Hook, HookSet, HostInput, ToolInput, ToolSchemasInput};
-use orlop_core::lifecycle;
-use orlop_core::types::nearest::nearest;
 use orlop_core::types::{ActionDefinition, ActionStatus, ToolReport};
 use orlop_core::{
     ActionCall, Answer, Context, Error, HostPlugin, Manifest, Map, Plugin, Result, Tool, Value,
@@ -96,7 +94,11 @@ impl Tool for ActionTools {
 /// name, both get the longer one, and it is told.
 async fn exposed(app: &Application) -> Result<BTreeMap<String, ActionDefinition>> {
     let actions = app.application_actions().await?;
-    actions.iter().for_each(tell_trigger);
+    // Those of sessions, as far as they are known: nobody is started to be asked.
+    let of_sessions = app.plugins().supplied().into_iter().flat_map(|supplied| supplied.actions);
+    for action in of_sessions.chain(actions.iter().cloned()) {
+        tell_of_mistyped_triggers(action.plugin.as_deref().unwrap_or_default(), &action);
+    }
     let exposed = |action: &ActionDefinition| {
         action.extra.get("expose_to_model").and_then(Value::as_bool) == Some(true)
     };
@@ -119,20 +121,6 @@ async fn exposed(app: &Application) -> Result<BTreeMap<String, ActionDefinition>
         }
     }
     Ok(tools)
-}
-
-/// Tells of an action that waits for what nobody runs, if another lifecycle was probably meant.
-/// Other plugins may run lifecycles of their own, so that a name alone is nothing to tell of.
-fn tell_trigger(action: &ActionDefinition) {
-    for name in action.lifecycles() {
-        let known = lifecycle::STANDARD.iter().map(|(name, _)| *name);
-        // The nearest to one that there is is itself.
-        let meant = nearest(name, known).filter(|meant| *meant != name);
-        if let (Some(meant), Some(plugin)) = (meant, action.plugin.as_deref()) {
-            let id = &action.id;
-            tracing::error!(target: "orlop::plugins", "the action \"{id}\" of the plugin \"{plugin}\" waits for \"{name}\", which Orlop never runs; did you mean \"{meant}\"?");
-        }
-    }
 }
 
 /// A name as models take it.

@@ -10,10 +10,10 @@ pub(crate) use commands::CommandHooks;
 pub use hooks::{CommandHook, HookEvent};
 pub(crate) use servers::with_data;
 
-use crate::description::{Description, PluginDescription};
 use crate::grants::Grants;
-use crate::package::{Limits, PROTOCOL, Package, Run};
+use crate::package::{Limits, Package, Run};
 use orlop_app::config::{McpServer, McpTransport};
+use orlop_core::types::protocol::{Description, PROTOCOL, PluginDescription};
 use orlop_core::{Error, Result, Value};
 use std::path::{Path, PathBuf};
 

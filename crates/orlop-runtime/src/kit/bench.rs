@@ -5,12 +5,13 @@ use super::effect;
 use super::probe::{Answered, Probe, Wrong};
 use super::samples;
 use super::schemas::Schemas;
-use crate::description::{Description, PluginDescription, Wanted};
+use crate::description::{self, Described};
 use crate::launch::Launch;
 use crate::package::Package;
 use orlop_app::config::RuntimeEnv;
 use orlop_core::hooks::{Hook, Kind};
 use orlop_core::types::ActionDefinition;
+use orlop_core::types::protocol::{Description, PluginDescription, Wanted};
 use orlop_core::{Error, Map, Result, Value};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -111,14 +112,14 @@ impl Bench {
     }
 
     pub(super) fn introduction(&self) -> Value {
-        self.launch.introduction()
+        json!(self.launch.introduction())
     }
 
     /// Begins with a process that says what it holds.
     pub(super) fn begin(&self) -> Result<(Probe, Description), Wrong> {
         let mut probe = self.fresh()?;
         let answered = probe.ask("initialize", &self.introduction(), BEGINNING)?;
-        let described = Description::read(&answered.outcome.to_string(), &self.launch.package.name)
+        let described = description::read(&answered.outcome.to_string(), &self.launch.package.name)
             .map_err(|error| Wrong::Unfit(error.message().to_owned()))?;
         Ok((probe, described))
     }

@@ -68,7 +68,8 @@ pub struct ActionWhy {
     pub action: String,
     /// The lifecycles that trigger it.
     pub runs_at: Vec<String>,
-    /// `ran`, `failed`, `timed_out`, `did_not_run`, or `would_run` where no request was looked at.
+    /// `ran`, `failed`, `timed_out`, `refused`, `did_not_run`, or `would_run` where no request was
+    /// looked at.
     pub verdict: &'static str,
     /// Why.
     pub why: Vec<String>,
@@ -234,6 +235,10 @@ impl Evidence<'_> {
             };
             return told(verdict, ran.iter().map(|entry| in_one_line(entry)).collect());
         }
+        let refusals = self.refusals_of(plugin, action);
+        if !refusals.is_empty() {
+            return told("refused", refusals);
+        }
         if standing.iter().all(|standing| !standing.active) {
             let why = standing.iter().map(|standing| standing.why.clone()).collect();
             return told("did_not_run", why);
@@ -359,6 +364,17 @@ impl Evidence<'_> {
             }
         }
         hooks
+    }
+
+    /// Why an action was not run by hand, once for each reason.
+    fn refusals_of(&self, plugin: &str, action: &str) -> Vec<String> {
+        let refused = self.trace().iter().filter(|entry| is(entry, "kind", "action_refused"));
+        let detail = refused.filter_map(|entry| entry.get("detail")?.as_object());
+        let own = detail.filter(|it| is(it, "plugin", plugin) && is(it, "action", action));
+        let mut reasons: Vec<String> =
+            own.map(|detail| format!("by hand: {}", text(detail, "why"))).collect();
+        reasons.dedup();
+        reasons
     }
 
     fn refused(&self, plugin: &str) -> Vec<String> {

@@ -3,8 +3,8 @@
 
 use super::masking::Masking;
 use crate::Runtime;
-use crate::description::Description;
 use crate::tap::{Crossed, Tap, Way};
+use orlop_core::types::protocol::Description;
 use orlop_core::{Error, Map, Result, Value};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;

@@ -1,8 +1,9 @@
 //! Inputs for hooks that no example gives one, and how inputs are written for a process.
 
 use super::bench::Subject;
-use crate::description::{PluginDescription, Wanted};
+use crate::description::Described;
 use orlop_core::hooks::{History, Hook};
+use orlop_core::types::protocol::{PluginDescription, Wanted};
 use orlop_core::{Map, Value};
 use serde_json::json;
 

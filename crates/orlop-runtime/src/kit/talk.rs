@@ -1,9 +1,10 @@
 //! A process that is talked to line by line, with a recording as its host.
 
 use super::calls::{Asked, Outcome, RecordedCall, end_of, what_is_asked};
-use crate::description::Description;
+use crate::description;
 use crate::launch::Launch;
 use orlop_app::ProcessGroup;
+use orlop_core::types::protocol::Description;
 use orlop_core::{Error, Result, Value};
 use serde_json::json;
 use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Write};
@@ -47,7 +48,7 @@ impl Talk {
         };
         match answer {
             (kind, value) if kind == "result" => {
-                let description = Description::read(&value.to_string(), &launch.package.name)?;
+                let description = description::read(&value.to_string(), &launch.package.name)?;
                 Ok((talk, description))
             }
             (_, error) => Err(Error::plugin(

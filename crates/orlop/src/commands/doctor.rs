@@ -28,6 +28,8 @@ pub(super) async fn run(workplace: Workplace, json: bool) -> Result<ExitCode, Fa
     findings.extend(trust(&workplace));
     // A system without one is no fault of this installation; what it means is said.
     findings.push(Finding::of("sandbox", Ok(orlop_plugins::Sandbox::support().to_string())));
+    let memory = orlop_runtime::MemoryWatch::here().to_string();
+    findings.push(Finding::of("plugin memory", Ok(memory)));
     match workplace.application().await {
         Ok(app) => look_at(&workplace, &app, &mut findings).await,
         Err(failure) => findings.push(Finding::of("store", Err(failure.message))),

@@ -1,7 +1,7 @@
 //! What a package says of itself: the answer to `initialize`, and whether it makes sense.
 
 use super::broken;
-use crate::description::{Description, PluginDescription};
+use crate::description::Described;
 use crate::grants::can_be_granted;
 use crate::kit::bench::Bench;
 use crate::kit::report::{Finding, Report, Verdict, short};
@@ -9,6 +9,7 @@ use crate::package::Package;
 use orlop_core::hooks::{HOOKS, HookSpec, Kind};
 use orlop_core::types::action::has_type;
 use orlop_core::types::nearest::{hint, nearest};
+use orlop_core::types::protocol::{Description, PluginDescription};
 use orlop_core::{Map, Value};
 
 /// Starts the package and hears what it holds.

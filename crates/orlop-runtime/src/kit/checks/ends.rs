@@ -1,7 +1,6 @@
 //! How a process begins and ends: with another version of the protocol, asked to go, or left alone.
 
 use super::broken;
-use crate::description::Description;
 use crate::kit::bench::{BEGINNING, Bench};
 use crate::kit::probe::{Probe, Wrong};
 use crate::kit::report::{Finding, Report, Verdict, short};
@@ -86,3 +85,4 @@ fn ended(has_ended: bool, when: &str) -> Verdict {
         .into(),
     }
 }
+use orlop_core::types::protocol::Description;

@@ -1,5 +1,6 @@
 //! What the host may do to a process, and what others may send it: it stays in service.
 
+use crate::description::Described;
 use crate::kit::bench::{Bench, Subject, params};
 use crate::kit::examples::Ran;
 use crate::kit::probe::{Probe, Wrong};
@@ -247,7 +248,7 @@ fn historical(subject: &Subject) -> Option<(Hook, Map)> {
         .iter()
         .find_map(|name| subject.has(name))?;
     let wanted = subject.described.wanted(hook);
-    if wanted.is_some_and(|wanted| wanted != crate::description::Wanted::Full) {
+    if wanted.is_some_and(|wanted| wanted != orlop_core::types::protocol::Wanted::Full) {
         return None;
     }
     let args = samples::args(hook, subject, &Map::new());

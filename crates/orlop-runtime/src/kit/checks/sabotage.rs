@@ -1,12 +1,12 @@
 //! A process that hangs, crashes, floods or talks nonsense: the host makes one failure of it, as the
 //! hook table and the package declare, and the next call works.
 
+use crate::description::Described;
 use crate::kit::bench::{Bench, Subject};
 use crate::kit::report::{Finding, Report, Verdict};
 use crate::kit::saboteur::{Fault, Saboteur};
 use crate::kit::samples;
 use crate::launch::Launch;
-use crate::package::OnFailure as Declared;
 use crate::plugin::ProcessPlugin;
 use crate::process::Process;
 use orlop_core::hooks::*;
@@ -49,8 +49,7 @@ pub(in crate::kit) fn check(bench: &Bench, subjects: &[Subject], report: &mut Re
             report.add(&subject.label, "survives faults as declared", Verdict::skipped(why));
             continue;
         };
-        let counts = hook.spec().on_failure == OnFailure::Fail
-            || bench.package().limits.on_failure == Some(Declared::Fail);
+        let counts = !subject.described.manifest(bench.package()).goes_on_without(hook);
         let (launch, runtime) = (bench.launch(), &tokio::runtime::Handle::current());
         // Each has a process of its own, so that they need not wait for each other.
         let verdicts = std::thread::scope(|scope| {
@@ -196,7 +195,7 @@ async fn asked<T: DeserializeOwned + Default + Serialize + Send + 'static>(
     Runner::default().call(&registered, hook, ask).await.map(drop)
 }
 
-/// Chunks have no other rule than to fail.
+/// Chunks have their own way to the process, which knows the rule.
 async fn chunk(plugin: ProcessPlugin, args: Map) -> Result<()> {
     let chunk: Chunk = serde_json::from_value(args["chunk"].clone()).unwrap_or_default();
     let name = Plugin::manifest(&plugin).name;
