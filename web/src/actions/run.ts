@@ -108,11 +108,11 @@ export class ActionRunner {
     this.page.toast("The session was changed.", "success", { label: "Undo", run: () => void undo() }, 10_000);
   }
 
-  /** Effects of something that answered in the form of a result. Its text is an answer already; a display is of use where it has buttons. */
-  handled(result: JsonMap, sessionId: string): void {
+  /** Effects of something that answered in the form of a result, and said `text`. A display that says the same is of use where it has buttons. */
+  handled(result: JsonMap, text: string, sessionId: string): void {
     const { display } = outcomeOf(result);
     this.apply({ ...outcomeOf(result), message: null });
-    if (display && (display.actions.length > 0 || display.displayId !== null)) this.came(result, sessionId);
+    if (display && (display.actions.length > 0 || display.displayId !== null || !text.includes(display.body))) this.came(result, sessionId);
   }
 
   private apply(outcome: Outcome): void {
