@@ -150,6 +150,8 @@ test("half an answer to a question is there after looking at something else", as
   const messages = Array.from({ length: 200 }, (_, n) => ({ role: n % 2 ? "assistant" : "user", content: `Message ${n}`, metadata: {} }));
   const { session_id } = await server.api<{ session_id: string }>("/sessions/import", { session_id: "half-asked", messages, metadata: { agent_id: "mate" } });
   const tab = await Tab.session(browser, server, session_id);
+  // The end of it is there first; what comes later would move the way up.
+  await tab.page.locator('[aria-setsize="200"]').first().waitFor();
   await tab.say("which unit is it?");
   const form = tab.page.getByRole("form", { name: "Which unit?" });
   await form.getByLabel("feet").check();
@@ -184,7 +186,7 @@ test("a delegated agent works inside of the call", async () => {
 test("a failure says what happened, and another try works", async () => {
   const tab = await open();
   await tab.say("break once");
-  const failure = tab.page.getByRole("alert").filter({ hasText: "the model server is on fire" });
+  const failure = tab.page.locator(".failure").filter({ has: tab.page.getByRole("alert"), hasText: "the model server is on fire" });
   await failure.getByRole("button", { name: "Try again" }).click();
   await tab.answer.getByText("It works now.").waitFor();
   expect(await tab.page.locator(".bubble").count()).toBe(1);
@@ -246,6 +248,35 @@ test("what a command says stays, and the next message is answered", async () => 
   await tab.page.getByRole("heading", { name: "What shall we work on?" }).waitFor();
   await tab.page.evaluate((id) => (location.hash = `#/s/${id}`), id);
   await said.last().getByText("Shows the commands there are").waitFor();
+  await tab.quiet();
+});
+
+test("what a command of the user printed is shown once, with its lines", async () => {
+  const tab = await open();
+  await tab.ask("hello");
+  const printed = tab.page.locator(".ran pre");
+  for (const when of ["at once", "after a reload"]) {
+    if (when === "at once") await tab.say("!printf 'one\\n  * two\\n\\nthree\\n'");
+    else await tab.page.reload();
+    await printed.waitFor();
+    expect(await printed.textContent()).toBe("one\n  * two\n\nthree\n[exit code 0]");
+    expect(await tab.page.locator(".answer[data-handled], .display").count()).toBe(0);
+    expect(await tab.page.locator(".bubble").allTextContents()).toEqual(["hello", "!printf 'one\\n  * two\\n\\nthree\\n'"]);
+  }
+  await tab.fits();
+  await tab.accessible();
+  await tab.quiet();
+});
+
+test("what the action of a typed command shows is shown once, with its lines", async () => {
+  const tab = await open();
+  await tab.ask("hello");
+  const answer = tab.page.locator(".answer[data-handled]");
+  await tab.ask("/show_context");
+  await answer.waitFor();
+  const lines = (await answer.innerText()).split("\n").filter((line) => line.trim() !== "");
+  expect(lines.length).toBeGreaterThan(1);
+  expect(await tab.page.locator(".display").count()).toBe(0);
   await tab.quiet();
 });
 

@@ -151,7 +151,7 @@ test("a try after a failure takes the files along", async () => {
   await tab.page.locator('.composer input[type="file"]').setInputFiles(LOG);
   await tab.page.getByRole("list", { name: "Attached files" }).getByText("9 B").waitFor();
   await tab.say("break once");
-  await tab.page.getByRole("alert").getByRole("button", { name: "Try again" }).click();
+  await tab.page.locator(".failure").getByRole("button", { name: "Try again" }).click();
   await tab.answer.getByText("It works now.").waitFor();
   await tab.page.locator(".bubble").getByText("night.log").waitFor();
   const { messages } = await server.api<{ messages: { metadata: { attachments?: { name: string }[] } }[] }>(`/sessions/${tab.sessionId}`);

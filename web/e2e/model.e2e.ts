@@ -36,9 +36,12 @@ test("what a model streams over HTTP is shown, with what it counted", async () =
 
 test("a model that has too much to do is a failure that says so, and another try works", async () => {
   const tab = await open();
+  await tab.page.clock.install();
   model.trouble.push("too many");
   await tab.say("When is high water?");
   const failure = tab.page.locator(".failure", { hasText: "The tide is too high." });
+  await failure.waitFor();
+  await tab.page.clock.fastForward(10_000);
   await failure.getByRole("button", { name: "Try again", exact: true }).click();
   await tab.answer.getByText("High water at").waitFor();
   await tab.idle();
@@ -56,11 +59,14 @@ test("a server that takes no more requests says how long to wait; the message wa
   });
   await tab.page.clock.install();
   await tab.say("When is high water?");
-  const wait = tab.page.getByRole("button", { name: /^Try again in \d+ s$/ });
-  await wait.waitFor();
-  expect(await wait.isDisabled()).toBe(true);
+  const failure = tab.page.locator(".failure");
+  await failure.getByText(/^You can try again in \d+ s$/).waitFor();
+  expect(await failure.getByRole("button", { name: "Try again" }).isDisabled()).toBe(true);
+  expect(await failure.getByRole("status").textContent()).toBe("");
+  await tab.accessible();
   await tab.page.getByText("Not sent. You have 4 turns already.").waitFor();
   await tab.page.clock.fastForward(21_000);
+  await failure.getByRole("status").getByText("You can try again now.").waitFor();
   await tab.page.getByRole("button", { name: "Try again", exact: true }).click();
   await tab.answer.getByText("High water at").waitFor();
   expect(await tab.page.locator(".bubble").allTextContents()).toEqual(["When is high water?"]);

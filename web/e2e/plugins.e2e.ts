@@ -106,6 +106,54 @@ test("a form asks first, checks types, and hands on typed answers", async () => 
   await tab.quiet();
 });
 
+// covers: J-23
+test("a form says beside each field what it does not take, and sends nothing until it fits", async () => {
+  const asked: string[] = [];
+  tab.page.on("request", (request) => request.url().includes("/actions/probe/within") && asked.push(request.url()));
+  await tab.menu("Session menu", "Ask within bounds");
+  const form = tab.page.getByRole("dialog", { name: "A berth" });
+  await form.getByLabel("Length").fill("41");
+  await form.getByLabel("Mail (optional)").fill("nowhere");
+  await form.getByLabel("Code (optional)").fill("12");
+  await form.getByLabel("Broken (optional)").fill("anything");
+  await form.getByLabel("Mon").check();
+  await form.getByRole("button", { name: "Ask within bounds" }).click();
+  await expect.poll(() => form.getByRole("alert").allTextContents()).toEqual([
+    "Length must be between 1 and 40",
+    "Mail must be an e-mail address such as name@example.org",
+    "Code does not have the form that is asked for, such as AB12",
+    "Days must have at least 2 entries",
+  ]);
+  await tab.accessible();
+  expect(asked).toEqual([]);
+  await form.getByLabel("Length").fill("7.5");
+  await form.getByLabel("Mail (optional)").fill("");
+  await form.getByLabel("Code (optional)").fill("AB12");
+  await form.getByLabel("Wed").check();
+  await form.getByRole("button", { name: "Ask within bounds" }).click();
+  await tab.page.getByText("A berth of 7.5 m on Mon and Wed.").waitFor();
+  expect(asked.length).toBe(1);
+  await tab.quiet();
+});
+
+// covers: J-19
+test("an action with a form is chosen in the palette with the keyboard, and its form has the keys next", async () => {
+  await tab.page.keyboard.press("Control+k");
+  const palette = tab.page.getByRole("dialog", { name: "Search sessions and commands" });
+  await palette.getByRole("combobox").waitFor();
+  await tab.page.keyboard.type("ask first");
+  await palette.getByRole("option", { name: "Ask first", selected: true }).waitFor();
+  await tab.page.keyboard.press("Enter");
+  const form = tab.page.getByRole("dialog", { name: "Two numbers" });
+  await expect.poll(() => form.getByLabel("First").evaluate((field) => field === document.activeElement)).toBe(true);
+  await tab.page.keyboard.type("40");
+  await tab.page.keyboard.press("Enter");
+  await tab.page.getByText("The sum is 42.").waitFor();
+  await form.waitFor({ state: "detached" });
+  expect(await tab.focused).toBe("Message");
+  await tab.quiet();
+});
+
 test("a dialog without fields asks whether to go on", async () => {
   await tab.menu("Session menu", "Confirm");
   await tab.page.getByRole("dialog", { name: "Really?" }).getByRole("button", { name: "Go on" }).click();

@@ -122,6 +122,7 @@ pub enum EventKind {
         /// The model that is asked now.
         to: ModelName,
         /// `type`, `message`, `retryable`.
+        #[cfg_attr(feature = "schema", schemars(with = "crate::Error"))]
         error: Value,
     },
     /// The answer does not fit `output_schema`: it is dropped, and the model is asked again.
@@ -160,6 +161,7 @@ pub enum EventKind {
     /// The request failed.
     RequestFailed {
         /// `type`, `message`, `retryable`.
+        #[cfg_attr(feature = "schema", schemars(with = "crate::Error"))]
         error: Value,
     },
     /// The request was cancelled.

@@ -227,6 +227,28 @@ impl Error {
     }
 }
 
+/// The form of [`Error::to_json`].
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Error {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "RequestError".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "type": "object",
+            "description": "Why something failed.",
+            "properties": {
+                "type": { "type": "string", "description": "The class of the failure, such as `provider`." },
+                "message": { "type": "string", "description": "What happened, and what to do." },
+                "retryable": { "type": "boolean", "description": "Whether another try may help." },
+                "context_overflow": { "type": "boolean", "description": "Whether the conversation is too long for the model." },
+                "retry_after_seconds": { "type": "number", "minimum": 0, "description": "How long to wait before another try, where somebody said so." }
+            },
+            "required": ["type", "message", "retryable"]
+        })
+    }
+}
+
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.0.class.as_str(), self.describe())

@@ -2,18 +2,21 @@
 
 import { CircleAlert, CircleCheck, Info, TriangleAlert, X } from "lucide-react";
 import { useState } from "react";
+import { textOf } from "../state/items";
 import { useApp, usePage } from "../state/page";
 import { IconButton } from "../ui/IconButton";
 import { Markdown } from "../ui/Markdown";
 import { Modal } from "../ui/Modal";
 import type { Variant } from "./display";
-import type { Placement, Shown } from "./surface";
+import { type Placement, type Shown, isSaid } from "./surface";
 
 /** The displays of one placement. */
 export function DisplaysAt({ placement }: { placement: Placement }) {
   const displays = useApp((state) => state.displays);
+  const asides = useApp((state) => state.conversation?.asides);
   const page = usePage();
-  const shown = displays.shown.filter((held) => held.placement === placement);
+  const answers = (asides ?? []).flatMap((aside) => aside.answers.map((answer) => textOf(answer.content)));
+  const shown = displays.shown.filter((held) => held.placement === placement && !isSaid(held, answers));
   if (placement === "modal") {
     const top = shown.at(-1);
     if (!top) return null;

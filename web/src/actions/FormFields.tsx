@@ -73,10 +73,10 @@ function Field({ input, value, error, hideLabel, optional, onChange, onReset }: 
         <input
           {...common}
           type={input.secret ? "password" : "text"}
-          inputMode={kind === "integer" ? "numeric" : kind === "number" ? "decimal" : undefined}
+          inputMode={keyboardFor(input)}
           autoComplete="off"
           value={asText(value)}
-          placeholder={input.placeholder ?? undefined}
+          placeholder={input.placeholder ?? (input.bounds.format === "date" ? "YYYY-MM-DD" : undefined)}
           onChange={(event) => onChange(event.target.value)}
         />
       )}
@@ -97,6 +97,15 @@ function Field({ input, value, error, hideLabel, optional, onChange, onReset }: 
       )}
     </div>
   );
+}
+
+/** Which keys a phone shows. */
+function keyboardFor({ type, bounds }: DialogInput): "numeric" | "decimal" | "email" | "url" | undefined {
+  const kind = kindOf(type);
+  if (kind === "integer") return "numeric";
+  if (kind === "number") return "decimal";
+  if (bounds.format === "email") return "email";
+  return bounds.format === "uri" || bounds.format === "url" ? "url" : undefined;
 }
 
 function asText(value: Json | undefined): string {

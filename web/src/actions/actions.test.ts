@@ -7,7 +7,7 @@ import { readDisplay } from "./display";
 import { elementsOf, paramsOf, readElement, settingsOf, unknownElements } from "./elements";
 import { notice, outcomeOf } from "./outcome";
 import { plainText, webUrl } from "./safe";
-import { type Displays, NO_DISPLAYS, dismiss, followUp, place, show } from "./surface";
+import { type Displays, NO_DISPLAYS, dismiss, followUp, isSaid, place, show } from "./surface";
 
 const display = (body: string, display_id: string | null = null, presentation = "inline") => {
   const read = readDisplay({ body, display_id, presentation });
@@ -73,6 +73,18 @@ test("a display with the same id is replaced where it stands", () => {
   displays = show(displays, "message_action", display("again", "a", "modal"));
   expect(shown(displays)).toEqual(["1 modal popup", "2 modal again"]);
   expect(show(displays, "session_list_action", display("no"))).toBe(displays);
+});
+
+test("what a typed command said is not shown again beside it, unless it has buttons or was clicked for", () => {
+  const held = (parts: JsonMap, asked: boolean) => {
+    const read = readDisplay({ body: "1,280 tokens", ...parts });
+    return show(NO_DISPLAYS, "session_action", read as NonNullable<typeof read>, asked).shown[0] as Displays["shown"][number];
+  };
+  const said = ["Context\n\n1,280 tokens"];
+  expect(isSaid(held({}, false), said)).toBe(true);
+  expect(isSaid(held({}, true), said)).toBe(false);
+  expect(isSaid(held({ actions: [{ kind: "copy_text", id: "c", label: "Copy", text: "x" }] }, false), said)).toBe(false);
+  expect(isSaid(held({}, false), ["Something else"])).toBe(false);
 });
 
 // covers: K-16

@@ -1,6 +1,7 @@
 //! What to ask before an action runs, and the answers as values of the right type.
 
 import { type Json, type JsonMap, isMap } from "../api/types";
+import { type Bounds, misfit, propertyOf, readBounds } from "./bounds";
 import { filled, list } from "./fields";
 import { plainLine, plainText } from "./safe";
 
@@ -30,6 +31,7 @@ export interface DialogInput {
   other: boolean;
   multiline: boolean;
   secret: boolean;
+  bounds: Bounds;
 }
 
 export type InputKind = "text" | "integer" | "number" | "boolean" | "array" | "object" | "other";
@@ -39,12 +41,14 @@ export function readDialog(value: Json | undefined): Dialog | null {
   return {
     kind: filled(value, "kind") ?? "form",
     title: plainLine(filled(value, "title") ?? ""),
-    inputs: list(value, "inputs").map(readInput).filter((input) => input !== null),
+    inputs: list(value, "inputs")
+      .map((input) => readInput(input, value.schema))
+      .filter((input) => input !== null),
   };
 }
 
-/** Reads a field of a dialog, a setting or a form; `null` without a name. */
-export function readInput(value: Json): DialogInput | null {
+/** Reads a field of a dialog, a setting or a form, which may have a schema of the whole; `null` without a name. */
+export function readInput(value: Json, schema?: Json): DialogInput | null {
   if (!isMap(value)) return null;
   const name = filled(value, "name") ?? filled(value, "key");
   if (!name) return null;
@@ -63,6 +67,7 @@ export function readInput(value: Json): DialogInput | null {
     other: value.other === true,
     multiline: value.multiline === true || value.type === "text",
     secret: value.secret === true,
+    bounds: readBounds({ ...propertyOf(schema, name), ...value }),
   };
 }
 
@@ -164,15 +169,15 @@ export interface Answers {
   errors: Record<string, string>;
 }
 
-/** The answers, each of its declared type. Fields left empty have none; those not asked for have their default. */
+/** The answers, each of its declared type and within its bounds. Fields left empty have none; those not asked for have their default. */
 export function answersOf(inputs: readonly DialogInput[], given: JsonMap): Answers {
   const answers: Answers = { values: {}, errors: {} };
   for (const input of inputs) {
     const answer = given[input.name];
     const converted = convert(input.type, answer === null || answer === undefined ? input.default : answer);
-    if ("error" in converted) answers.errors[input.name] = `${input.label} ${converted.error}`;
-    else if (converted.value !== undefined) answers.values[input.name] = converted.value;
-    else if (input.required) answers.errors[input.name] = `${input.label} is needed`;
+    const wrong = "error" in converted ? converted.error : converted.value === undefined ? input.required && "is needed" : misfit(converted.value, input.bounds);
+    if (wrong) answers.errors[input.name] = `${input.label} ${wrong}`;
+    else if ("value" in converted && converted.value !== undefined) answers.values[input.name] = converted.value;
   }
   return answers;
 }

@@ -5,7 +5,7 @@ import { newStore } from "../state/app";
 import { sessionInView } from "./ActionDialog";
 
 test("a button of a session gets every field that the session has, in the list or by itself", () => {
-  const store = newStore({});
+  const store = newStore();
   expect(sessionInView({ store })).toBeUndefined();
   const metadata = { title: "Harbour", agent_id: "mate", overrides: { level: 1 } };
   store.patch({ openId: "s", conversation: { ...newConversation("s"), metadata } });

@@ -84,7 +84,7 @@ export class ActionRunner {
   came(result: JsonMap, sessionId: string): void {
     const { display } = outcomeOf(result);
     const { openId, displays } = this.page.store.get();
-    if (display && openId === sessionId) this.page.store.patch({ displays: show(displays, "session_action", display) });
+    if (display && openId === sessionId) this.page.store.patch({ displays: show(displays, "session_action", display, false) });
   }
 
   private async call(plugin: string, action: string, sessionId: string | null, params: JsonMap): Promise<Outcome> {
@@ -108,11 +108,11 @@ export class ActionRunner {
     this.page.toast("The session was changed.", "success", { label: "Undo", run: () => void undo() }, 10_000);
   }
 
-  /** Effects of something that answered in the form of a result. Its text is an answer already; a display is of use where it has buttons. */
+  /** Effects of a command that answered in the form of a result. A display that was not shown yet is, where it has more to it than the answer. */
   handled(result: JsonMap, sessionId: string): void {
     const { display } = outcomeOf(result);
     this.apply({ ...outcomeOf(result), message: null });
-    if (display && (display.actions.length > 0 || display.displayId !== null)) this.came(result, sessionId);
+    if (!this.page.store.get().displays.shown.some((held) => held.display.body === display?.body)) this.came(result, sessionId);
   }
 
   private apply(outcome: Outcome): void {

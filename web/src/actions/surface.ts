@@ -25,6 +25,8 @@ export interface Shown {
   placement: Placement;
   surface: Surface;
   display: Display;
+  /** Whether somebody here clicked for it. */
+  asked: boolean;
 }
 
 export interface Displays {
@@ -35,11 +37,16 @@ export interface Displays {
 export const NO_DISPLAYS: Displays = { shown: [], last: 0 };
 
 /** With one more display, or another in place of the one with the same `display_id`. */
-export function show(displays: Displays, surface: Surface, display: Display): Displays {
+export function show(displays: Displays, surface: Surface, display: Display, asked = true): Displays {
   const placement = place(surface, display.presentation);
   if (!placement) return displays;
   const number = withSameId(displays, display) ?? displays.last + 1;
-  return put(displays, { number, placement, surface, display });
+  return put(displays, { number, placement, surface, display, asked });
+}
+
+/** Whether a display is the answer to a command that somebody typed, which says the same, and has nothing to click. */
+export function isSaid({ display, asked }: Shown, answers: readonly string[]): boolean {
+  return !asked && display.actions.length === 0 && answers.some((answer) => answer.includes(display.body));
 }
 
 /** Without a display that the user takes away; one that must stay stays. */
@@ -60,7 +67,7 @@ export function followUp(
   const held = displays.shown.some((shown) => shown.number === number);
   const other = display ? withSameId(displays, display) : null;
   if (display && held && (other === null || other === number)) {
-    return put(displays, { number, placement: place(surface, display.presentation) as Placement, surface, display });
+    return put(displays, { number, placement: place(surface, display.presentation) as Placement, surface, display, asked: true });
   }
   const rest = { ...displays, shown: displays.shown.filter((shown) => shown.number !== number) };
   return display ? show(rest, surface, display) : rest;

@@ -1672,7 +1672,7 @@ export interface components {
             /** @description The model that is asked now. */
             to: components["schemas"]["ModelName"];
             /** @description `type`, `message`, `retryable`. */
-            error: unknown;
+            error: components["schemas"]["RequestError"];
         } | {
             /** @constant */
             type: "output_rejected";
@@ -1711,7 +1711,7 @@ export interface components {
             /** @constant */
             type: "request_failed";
             /** @description `type`, `message`, `retryable`. */
-            error: unknown;
+            error: components["schemas"]["RequestError"];
         } | {
             /** @constant */
             type: "request_cancelled";
@@ -1769,6 +1769,19 @@ export interface components {
             provider?: string | null;
             /** @description The model. */
             model?: string | null;
+        };
+        /** @description Why something failed. */
+        RequestError: {
+            /** @description The class of the failure, such as `provider`. */
+            type: string;
+            /** @description What happened, and what to do. */
+            message: string;
+            /** @description Whether another try may help. */
+            retryable: boolean;
+            /** @description Whether the conversation is too long for the model. */
+            context_overflow?: boolean;
+            /** @description How long to wait before another try, where somebody said so. */
+            retry_after_seconds?: number;
         };
         /** @description What an event tells of a session. */
         SessionState: {
@@ -1970,7 +1983,7 @@ export interface components {
             /** @description The tool calls that a person has to decide on: `call_id`, `name`, `reason`. */
             waiting_for: unknown[];
             /** @description Why it failed: `type`, `message`, `retryable`. */
-            error?: unknown;
+            error?: components["schemas"]["RequestError"] | null;
             /** @description Why it was cancelled. */
             reason?: string | null;
         };
@@ -1994,6 +2007,44 @@ export interface components {
         Allowed: "allow" | "deny";
         /** @description A list of anything. */
         List10: {
+            /** @description What there is. */
+            items: components["schemas"]["TraceEntry"][];
+        };
+        /** @description What ran, from when, for how long, and what came of it. */
+        TraceEntry: {
+            /** @description `hook`, `model_call`, `tool_call`, `lifecycle` or `refused`. */
+            kind: string;
+            /**
+             * Format: uint64
+             * @description When it began, in microseconds since the request did.
+             */
+            start_us: number;
+            /**
+             * Format: uint64
+             * @description How long it took, in microseconds.
+             */
+            duration_us: number;
+            /** @description `ok` or `error`, or what a call ended with. */
+            outcome: string;
+            /** @description Of a hook: the plugin. */
+            plugin?: string | null;
+            /** @description Of a hook: the kind of the plugin. */
+            plugin_kind?: string | null;
+            /** @description Of a hook: its name. */
+            hook?: string | null;
+            /** @description Of a hook: what it answered, short, or its error. */
+            change?: unknown;
+            /** @description Of a hook: whether there was no answer in time. */
+            timed_out?: boolean | null;
+            /** @description Of a hook that runs an action: the action. */
+            action?: string | null;
+            /** @description Of a hook that runs an action: the lifecycle that ran it. */
+            lifecycle?: string | null;
+            /** @description Of everything else: what it is about. */
+            detail?: unknown;
+        };
+        /** @description A list of anything. */
+        List11: {
             /** @description What there is. */
             items: components["schemas"]["ActionDefinition"][];
         };
@@ -4203,7 +4254,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["List4"];
+                    "application/json": components["schemas"]["List10"];
                 };
             };
             400: components["responses"]["Problem"];
@@ -4243,7 +4294,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["List10"];
+                    "application/json": components["schemas"]["List11"];
                 };
             };
             400: components["responses"]["Problem"];

@@ -6,14 +6,14 @@ import type { Event } from "./types";
 function browser() {
   const channels: Channel[] = [];
   let now = 0;
-  const open = (name: string) => {
+  const open = (name: string, owner?: string) => {
     const channel: Channel = {
       postMessage: (word) => channels.forEach((other) => other !== channel && other.onmessage?.({ data: word })),
       onmessage: null,
     };
     channels.push(channel);
     const tabs = new Tabs(name, channel, () => (now += 1));
-    tabs.join();
+    tabs.join(owner);
     return tabs;
   };
   return { open };
@@ -21,7 +21,7 @@ function browser() {
 
 test("the tabs that were used last stream", () => {
   const { open } = browser();
-  const tabs = ["a", "b", "c", "d"].map(open);
+  const tabs = ["a", "b", "c", "d"].map((name) => open(name));
   const streaming = () => tabs.map((tab) => tab.mayStream());
   expect(streaming()).toEqual([false, false, true, true]);
   tabs[0]?.use();
@@ -54,4 +54,15 @@ test("what one tab is told, the others hear", () => {
 
 test("a tab alone streams, also where tabs cannot talk", () => {
   expect(new Tabs("a", null).mayStream()).toBe(true);
+});
+
+test("tabs of different people tell each other nothing, and take no turn from each other", () => {
+  const { open } = browser();
+  const [first, other] = [open("a", "ana"), open("b", "bo")];
+  const heard: number[] = [];
+  other.onEvent = (event) => heard.push(event.seq);
+  open("c", "bo");
+  open("d", "bo");
+  first.share({ seq: 1 } as Event);
+  expect([first.mayStream(), other.mayStream(), heard]).toEqual([true, false, []]);
 });

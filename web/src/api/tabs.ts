@@ -6,7 +6,10 @@ import type { Event } from "./types";
 /** So many tabs stream at once: each of them an answer and what else happens. Two connections are left for everything else. */
 const STREAMING = 2;
 
-type Word = { kind: "used"; tab: string; at: number } | { kind: "gone"; tab: string } | { kind: "who" } | { kind: "event"; event: Event };
+type Said = { kind: "used"; tab: string; at: number } | { kind: "gone"; tab: string } | { kind: "who" } | { kind: "event"; event: Event };
+
+/** Tabs of different people have nothing to say to each other. */
+type Word = Said & { owner: string };
 
 /** What tabs say to each other by; a browser's channel, or a stand-in. */
 export interface Channel {
@@ -19,6 +22,7 @@ export class Tabs {
   private readonly others = new Map<string, number>();
   private readonly turns = new Set<() => void>();
   private used = 0;
+  private owner = "";
   /** Hears the events that another tab was told. */
   onEvent: (event: Event) => void = () => undefined;
 
@@ -28,8 +32,9 @@ export class Tabs {
     private readonly now: () => number = () => Date.now(),
   ) {}
 
-  /** From now on this tab counts. */
-  join(): void {
+  /** From now on this tab counts, among those of its user. */
+  join(owner = ""): void {
+    this.owner = owner;
     if (this.channel) this.channel.onmessage = ({ data }) => this.heard(data);
     this.say({ kind: "who" });
     this.use();
@@ -71,6 +76,7 @@ export class Tabs {
   }
 
   private heard(word: Word): void {
+    if (word.owner !== this.owner) return;
     switch (word.kind) {
       case "event":
         this.onEvent(word.event);
@@ -88,8 +94,8 @@ export class Tabs {
     this.tell();
   }
 
-  private say(word: Word): void {
-    this.channel?.postMessage(word);
+  private say(said: Said): void {
+    this.channel?.postMessage({ ...said, owner: this.owner });
   }
 
   private tell(): void {

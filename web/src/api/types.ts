@@ -7,8 +7,16 @@ export type JsonMap = { [key: string]: Json | undefined };
 
 type Schemas = components["schemas"];
 
-/** A type of the document, in which any value is JSON. */
-type Read<T> = unknown extends T ? Json : T extends (infer Item)[] ? Read<Item>[] : T extends object ? { [Key in keyof T]: Read<T[Key]> } : T;
+/** A type of the document, in which any value is JSON, and a mapping without fields is any mapping. */
+type Read<T> = unknown extends T
+  ? Json
+  : T extends (infer Item)[]
+    ? Read<Item>[]
+    : T extends Record<string, never>
+      ? JsonMap
+      : T extends object
+        ? { [Key in keyof T]: Read<T[Key]> }
+        : T;
 
 export type Role = Schemas["Role"];
 export type RememberScope = Schemas["Remember"];
@@ -48,13 +56,8 @@ export type SharedMessage = Message & { index: number };
 /** What a link shows of a session. */
 export type SharedSession = Omit<Schemas["SharedView"], "messages"> & { messages: SharedMessage[] };
 
-export interface Message {
-  role: Role;
-  content: Json;
-  metadata?: JsonMap;
-  multipartContent?: JsonMap[];
-  tool_result?: JsonMap;
-}
+/** One that is not stored yet may have no metadata; plugins and providers put what they like there. */
+export type Message = Omit<Read<Schemas["Message"]>, "metadata"> & { metadata?: JsonMap };
 
 /** A session with its messages from `first_index` on. */
 export type Session = Pick<Schemas["LoadedSession"], "session_id" | "revision" | "message_count" | "first_index"> & {
@@ -63,19 +66,12 @@ export type Session = Pick<Schemas["LoadedSession"], "session_id" | "revision" |
 };
 
 /** A request and how far it is. */
-export type RequestState = Omit<Read<Schemas["RequestView"]>, "status" | "error"> & {
+export type RequestState = Omit<Read<Schemas["RequestView"]>, "status"> & {
   status: "running" | "waiting" | "completed" | "failed" | "cancelled";
-  error?: RequestError | null;
 };
 
-export interface RequestError {
-  type: string;
-  message: string;
-  retryable?: boolean;
-  context_overflow?: boolean;
-  /** Seconds to wait before another try, where the server says so. */
-  retry_after?: number | null;
-}
+/** Why a request failed. */
+export type RequestError = Schemas["RequestError"];
 
 interface EventHead {
   seq: number;
@@ -99,7 +95,7 @@ export type EventKind =
   | Kind<"answer_restarted">
   | Read<Kind<"action_result">>
   | (Omit<Read<Kind<"final">>, "messages"> & { messages: Message[] })
-  | { type: "request_failed"; error: RequestError }
+  | Kind<"request_failed">
   | Kind<"request_cancelled">
   | Kind<"session_created">
   | Kind<"session_updated">
@@ -122,22 +118,8 @@ export interface Completion {
   meta?: string;
 }
 
-export interface TraceEntry {
-  kind: string;
-  start_us: number;
-  duration_us: number;
-  /** How often a plugin was asked, where that is told in one entry. */
-  calls?: number;
-  outcome: string;
-  plugin?: string;
-  plugin_kind?: string;
-  hook?: string;
-  action?: string;
-  lifecycle?: string;
-  operation?: string;
-  detail?: Json;
-  change?: Json;
-}
+/** One line of a trace. */
+export type TraceEntry = Read<Schemas["TraceEntry"]>;
 
 /** Whether a value is a mapping. */
 export function isMap(value: unknown): value is JsonMap {

@@ -2,6 +2,9 @@
 
 import { Check, Copy, GitBranch, RefreshCw } from "lucide-react";
 import { useState } from "react";
+import { readDisplay } from "../actions/display";
+import { plainText } from "../actions/safe";
+import { type Json, isMap } from "../api/types";
 import type { TextItem } from "../state/items";
 import { textOf } from "../state/items";
 import { useApp, usePage } from "../state/page";
@@ -15,16 +18,25 @@ import { Parts } from "./Parts";
 
 export function AnswerMessage({ item }: { item: TextItem }) {
   const interrupted = item.message?.metadata?.interrupted === true;
-  const handled = item.message?.metadata?.handled !== undefined;
+  const handled = item.message?.metadata?.handled;
+  const isShown = useApp((state) => handled !== undefined && state.displays.shown.some(({ display }) => display.actions.length > 0 && item.text.includes(display.body)));
+  // It stands in a card with buttons.
+  if (isShown) return null;
   return (
-    <div className="answer" data-live={item.live || undefined} data-handled={handled || undefined}>
+    <div className="answer" data-live={item.live || undefined} data-handled={handled !== undefined || undefined}>
       {item.reasoning !== "" && <Reasoning text={item.reasoning} live={item.live && item.text === ""} tookMs={item.reasonedFor} />}
-      {item.text !== "" && <Markdown text={item.text} />}
+      {item.text !== "" && (isPlain(handled) ? <p className="pre-wrap">{plainText(item.text)}</p> : <Markdown text={item.text} />)}
       {item.message?.multipartContent && <Parts parts={item.message.multipartContent} />}
       {interrupted && <p className="stopped">Stopped here.</p>}
       {!item.live && item.index !== null && item.message && <AnswerTools item={item} index={item.index} />}
     </div>
   );
+}
+
+/** Whether a host plugin answered with a text that is no Markdown. */
+function isPlain(handled: Json | undefined): boolean {
+  const data = isMap(handled) && isMap(handled.data) ? handled.data : {};
+  return readDisplay(data.display)?.format === "text";
 }
 
 function AnswerTools({ item, index }: { item: TextItem; index: number }) {

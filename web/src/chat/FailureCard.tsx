@@ -4,38 +4,40 @@ import { CircleAlert, RotateCcw } from "lucide-react";
 import { useEffect, useState } from "react";
 import type { RequestError } from "../api/types";
 import { usePage } from "../state/page";
+import { countDown, secondsLeft } from "./countdown";
 
-export function FailureCard({ error }: { error: RequestError }) {
+export function FailureCard({ error, since }: { error: RequestError; since: number }) {
   const page = usePage();
-  const seconds = useCountdown(error);
+  const wait = error.retry_after_seconds ?? 0;
+  const left = useCountdown(wait, since);
   return (
-    <div className="failure" role="alert">
+    <div className="failure">
       <CircleAlert aria-hidden />
       <div>
-        <strong>{titleOf(error)}</strong>
-        <p>{error.message}</p>
-        <button type="button" className="button" disabled={seconds > 0} onClick={() => void page.chat.retry()}>
-          <RotateCcw aria-hidden /> {seconds > 0 ? `Try again in ${seconds} s` : "Try again"}
-        </button>
+        <div role="alert">
+          <strong>{titleOf(error)}</strong>
+          <p>{error.message}</p>
+        </div>
+        <div className="failure-again">
+          <button type="button" className="button" disabled={left > 0} onClick={() => void page.chat.retry()}>
+            <RotateCcw aria-hidden /> Try again
+          </button>
+          {left > 0 && <span className="muted">You can try again in {left} s</span>}
+        </div>
+        {wait > 0 && (
+          <span className="visually-hidden" role="status">
+            {left === 0 && "You can try again now."}
+          </span>
+        )}
       </div>
     </div>
   );
 }
 
-/** The seconds to wait that are left, where the server said how long. */
-function useCountdown(error: RequestError): number {
-  const wait = Math.ceil(error.retry_after ?? 0);
-  const [left, setLeft] = useState(wait);
-  useEffect(() => {
-    setLeft(wait);
-    const until = Date.now() + wait * 1_000;
-    const timer = setInterval(() => {
-      const seconds = Math.max(0, Math.ceil((until - Date.now()) / 1_000));
-      setLeft(seconds);
-      if (seconds === 0) clearInterval(timer);
-    }, 250);
-    return () => clearInterval(timer);
-  }, [error, wait]);
+/** The seconds that are left to wait, where somebody said how long. */
+function useCountdown(wait: number, since: number): number {
+  const [left, setLeft] = useState(() => secondsLeft(wait, since));
+  useEffect(() => countDown(wait, since, setLeft), [wait, since]);
   return left;
 }
 

@@ -34,6 +34,6 @@ export const ItemView = memo(function ItemView({ item }: { item: Item }) {
         </p>
       );
     case "failure":
-      return <FailureCard error={item.error} />;
+      return <FailureCard error={item.error} since={item.since} />;
   }
 });

@@ -1,7 +1,7 @@
 //! The conversation: only what is near the view is in the page, and it stays at the end until somebody scrolls away.
 
 import { ArrowDown } from "lucide-react";
-import { type MouseEvent, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { type KeyboardEvent, type MouseEvent, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { Virtualizer, type VirtualizerHandle } from "virtua";
 import type { Item } from "../state/items";
 import { asksIn } from "../state/turn";
@@ -106,9 +106,22 @@ export function MessageList({ sessionId, items, busy, after, shown = 0 }: Props)
     goingUntil.current = 0;
   };
 
+  // The browser's own way rolls there, and stops where sizes become known on the way.
+  const onKey = (event: KeyboardEvent) => {
+    letGo();
+    if (event.target !== scroller.current || event.ctrlKey || event.altKey || event.metaKey || event.shiftKey) return;
+    if (event.key !== "Home" && event.key !== "End") return;
+    event.preventDefault();
+    if (event.key === "End") stick();
+    else {
+      sticks.current = false;
+      list.current?.scrollToIndex(0);
+    }
+  };
+
   return (
     <div className="messages">
-      <div className="scroller" ref={scroller} onScroll={onScroll} onWheel={letGo} onTouchMove={letGo} onKeyDown={letGo} onPointerDown={letGo} tabIndex={0} role="region" aria-label="Conversation">
+      <div className="scroller" ref={scroller} onScroll={onScroll} onWheel={letGo} onTouchMove={letGo} onKeyDown={onKey} onPointerDown={letGo} tabIndex={0} role="region" aria-label="Conversation">
         <div className="column" onClick={onTap}>
           <div role="feed" aria-busy={busy} aria-label="Messages">
             <Virtualizer ref={list} scrollRef={scroller} data={items} itemSize={120} bufferSize={600} keepMounted={kept}>

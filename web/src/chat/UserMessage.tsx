@@ -2,13 +2,16 @@
 
 import { Check, ChevronLeft, ChevronRight, Copy, Pencil } from "lucide-react";
 import { type KeyboardEvent, useState } from "react";
+import { plainText } from "../actions/safe";
 import { isMap } from "../api/types";
 import { isBusy, isSettled } from "../state/conversation";
 import { type UserItem, textOf } from "../state/items";
 import { useApp, usePage } from "../state/page";
+import { ranIn } from "../state/ran";
 import { useTries } from "../state/tries";
 import { IconButton } from "../ui/IconButton";
 import { useCopied } from "../ui/useCopied";
+import { Folded } from "./Folded";
 import { MessageMenu } from "./MessageMenu";
 import { PartList } from "./Parts";
 import { attachedTo } from "./attached";
@@ -18,7 +21,8 @@ export function UserMessage({ item }: { item: UserItem }) {
   const [raw, setRaw] = useState(false);
   const { message, index } = item;
   const compaction = message.metadata?.compaction;
-  const typed = typeof message.metadata?.command === "string" ? message.metadata.command : null;
+  const ran = ranIn(message);
+  const typed = ran ? `!${ran.command}` : typeof message.metadata?.command === "string" ? message.metadata.command : null;
   const text = typed ?? textOf(message.content);
   if (isMap(compaction)) {
     return (
@@ -42,6 +46,11 @@ export function UserMessage({ item }: { item: UserItem }) {
             {text}
             <PartList shown={attachedTo(message)} />
           </div>
+          {ran && (
+            <div className="ran">
+              <Folded text={plainText(ran.output)} />
+            </div>
+          )}
           {index !== null && (
             <div className="message-tools">
               <BranchWalker index={index} />

@@ -1,24 +1,26 @@
 //! What was written and not sent, kept for each session in this browser.
 
+import { type Owner, keepFor, keptBy } from "../state/owner";
+
 const KEY = "orlop.drafts";
 
 type Drafts = Record<string, string>;
 
+let writer: Owner = "";
+
+/** From now on these are the drafts of `owner`; those of somebody else are gone. */
+export function openDrafts(owner: Owner): void {
+  writer = owner;
+  read();
+}
+
 function read(): Drafts {
-  try {
-    return JSON.parse(localStorage.getItem(KEY) ?? "{}") as Drafts;
-  } catch {
-    return {};
-  }
+  return keptBy<Drafts>(() => localStorage, KEY, writer) ?? {};
 }
 
 /** Forgets all of them, with whoever wrote them. */
 export function forgetDrafts(): void {
-  try {
-    localStorage.removeItem(KEY);
-  } catch {
-    // A browser that keeps nothing has none.
-  }
+  keepFor(() => localStorage, KEY, writer, null);
 }
 
 export function keptDraft(session: string | null): string {
@@ -28,9 +30,5 @@ export function keptDraft(session: string | null): string {
 export function keepDraft(session: string | null, text: string): void {
   const { [session ?? ""]: before, ...others } = read();
   if ((before ?? "") === text) return;
-  try {
-    localStorage.setItem(KEY, JSON.stringify(text === "" ? others : { ...others, [session ?? ""]: text }));
-  } catch {
-    // A browser that keeps nothing keeps no drafts.
-  }
+  keepFor<Drafts>(() => localStorage, KEY, writer, text === "" ? others : { ...others, [session ?? ""]: text });
 }

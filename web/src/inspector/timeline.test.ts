@@ -62,3 +62,8 @@ test("a timeline is a picture of its own, and names are names in it", () => {
   expect(svg).toContain("&lt;script&gt;");
   expect(svg).not.toContain("<script>");
 });
+
+test("what a plugin was refused is told with its name", () => {
+  const refused = entry({ kind: "refused", outcome: "error", detail: { plugin: "probe", operation: "send_request" } });
+  expect(timelineOf([refused], true).rows).toMatchObject([{ label: "refused", detail: "probe send_request", failed: true }]);
+});

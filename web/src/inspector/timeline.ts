@@ -95,9 +95,9 @@ function wordsOf(entry: TraceEntry, group: Row["group"]): { label: string; detai
     case "tool":
       return { label: text("tool") || plain || "Tool", detail: "" };
     case "lifecycle":
-      return { label: plain, detail: entry.operation ?? "" };
+      return { label: plain, detail: "" };
     case "other":
-      return { label: entry.kind, detail: entry.operation ?? "" };
+      return { label: entry.kind, detail: [text("plugin"), text("operation")].filter(Boolean).join(" ") || plain };
   }
 }
 

@@ -33,14 +33,7 @@ export default function SettingsDialog({ onClose }: { onClose: () => void }) {
         <section className="settings-section">
           <h3>Access</h3>
           <p className="muted">This browser keeps the token you typed, and what you wrote and did not send.</p>
-          <button
-            type="button"
-            className="button"
-            onClick={() => {
-              page.forgetUser();
-              location.reload();
-            }}
-          >
+          <button type="button" className="button" onClick={() => page.forgetUser()}>
             Forget the token
           </button>
         </section>

@@ -100,6 +100,6 @@ export function initialState(): AppState {
 
 export type AppStore = Store<AppState>;
 
-export function newStore(outbox: Outbox): AppStore {
-  return new Store({ ...initialState(), outbox });
+export function newStore(): AppStore {
+  return new Store(initialState());
 }

@@ -222,7 +222,8 @@ export class Chat {
   private deliver(session: string): void {
     const { entries, held } = waitingIn(this.outbox, session);
     const [entry] = entries;
-    if (!entry || held !== null || this.deliveries.has(session)) return;
+    // Who is not let in waits; deliverAll sends it then.
+    if (!entry || held !== null || this.deliveries.has(session) || this.page.store.get().access !== "granted") return;
     if (session === NEW) {
       void this.make();
       return;
@@ -317,6 +318,8 @@ export class Chat {
   private notTaken({ session, entry }: Delivery, problem: Problem): void {
     this.deliveries.delete(session);
     if (problem.unauthorized) {
+      // It is sent once its user is let in again.
+      if (this.conversation?.turn?.requestId === entry.id) this.set({ ...this.conversation, turn: null, sent: null });
       this.page.lockOut();
       return;
     }
@@ -332,8 +335,8 @@ export class Chat {
     const { conversation } = this;
     if (conversation?.turn?.requestId !== requestId) return;
     this.batch.flush();
-    const error = { type: problem.errorType, message: problem.message, retryable: problem.retryable, retry_after: problem.retryAfter };
-    this.set({ ...conversation, turn: { ...conversation.turn, status: "failed", error } });
+    const error = { type: problem.errorType, message: problem.message, retryable: problem.retryable, retry_after_seconds: problem.retryAfter ?? undefined };
+    this.set({ ...conversation, turn: { ...conversation.turn, status: "failed", error, failedAt: Date.now() } });
     if (problem.unauthorized) this.page.lockOut();
   }
 

@@ -79,7 +79,7 @@ test("loading the session again while it is being answered shows nothing twice",
 
 test("a failure is told after what is stored", () => {
   let conversation = sending(opened(), "r", user("u"));
-  conversation = toldAll(conversation, [started(0), event({ type: "request_failed", error: { type: "provider", message: "down" } })]);
+  conversation = toldAll(conversation, [started(0), event({ type: "request_failed", error: { type: "provider", message: "down", retryable: true } })]);
   expect(shown(conversation)).toEqual(["user u", "failure down"]);
   conversation = loaded(conversation, stored(user("u"), assistant("half")));
   expect(shown(conversation)).toEqual(["user u", "text half", "failure down"]);

@@ -2,6 +2,7 @@
 
 import type { ContextUse, Event, JsonMap, Message, Session } from "../api/types";
 import { type Item, type UserItem, textOf } from "./items";
+import { isKeptIn } from "./ran";
 import { NOT_LOADED, itemsOf } from "./transcript";
 import { type Turn, applyEvent, isOver, newTurn } from "./turn";
 
@@ -123,7 +124,7 @@ export function itemsShown(held: Conversation): Item[] {
     const user: UserItem = { kind: "user", key: `m${messages.length}`, index: null, message: sent, pending: turn.status === "sending" };
     items.splice(place, 0, user);
   }
-  if (turn.status === "failed" && turn.error) items.push({ kind: "failure", key: `${turn.requestId}-failed`, error: turn.error });
+  if (turn.status === "failed" && turn.error) items.push({ kind: "failure", key: `${turn.requestId}-failed`, error: turn.error, since: turn.failedAt ?? 0 });
   if (turn.status === "cancelled") {
     items.push({ kind: "notice", key: `${turn.requestId}-cancelled`, tone: "info", text: "Stopped." });
   }
@@ -135,6 +136,7 @@ function storedItems({ messages, asides }: Conversation): Item[] {
   let from = 0;
   const items: Item[] = [];
   for (const aside of asides) {
+    if (aside.answers.some((answer) => isKeptIn(answer, messages.slice(aside.after)))) continue;
     let place = Math.max(from, Math.min(aside.after, messages.length));
     // Messages may have been taken away since; a call and its results stay together.
     while (messages[place]?.role === "tool") place += 1;

@@ -83,6 +83,8 @@ export interface FailureItem {
   kind: "failure";
   key: string;
   error: RequestError;
+  /** When it failed. */
+  since: number;
 }
 
 export type Item = UserItem | TextItem | ToolItem | SystemItem | NoticeItem | FailureItem;

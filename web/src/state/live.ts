@@ -7,6 +7,7 @@ import { type Event, type JsonMap, endsRequest } from "../api/types";
 import { afterEvent, titleOf } from "../sessions/list";
 import { isBusy } from "./conversation";
 import { type Told, note, worthANote } from "./notify";
+import { ownerOf } from "./owner";
 import type { Page } from "./page";
 
 /** A page that nobody looks at gives its connection back after this long; browsers have few. */
@@ -58,10 +59,11 @@ export class Live {
 
   /** Follows what happens, unless it does already, or another tab does. */
   connect(): void {
-    if (!this.joined) {
+    const { info } = this.page.store.get();
+    if (!this.joined && info) {
       this.joined = true;
       watchUse(this.page.tabs);
-      this.page.tabs.join();
+      this.page.tabs.join(ownerOf(info.user));
     }
     if (this.stop || !this.page.tabs.mayStream()) return;
     const stop = new AbortController();

@@ -5,6 +5,7 @@ import type { JsonMap, Message } from "../api/types";
 import { isMap } from "../api/types";
 import type { Attachment } from "./app";
 import { newId } from "./ids";
+import { type Owner, keepFor, keptBy } from "./owner";
 
 /** A message on its way. */
 export interface Outgoing {
@@ -104,21 +105,17 @@ function attachmentOf(file: JsonMap): Attachment {
 
 const KEY = "orlop.outbox";
 
-/** What this tab kept. */
-export function keptOutbox(): Outbox {
-  try {
-    return JSON.parse(sessionStorage.getItem(KEY) ?? "{}") as Outbox;
-  } catch {
-    return {};
-  }
+/** What this tab kept for its user. */
+export function keptOutbox(owner: Owner): Outbox {
+  return keptBy<Outbox>(() => sessionStorage, KEY, owner) ?? {};
 }
 
-export function keepOutbox(outbox: Outbox): void {
-  try {
-    if (Object.keys(outbox).length === 0) sessionStorage.removeItem(KEY);
-    // A preview is an address that ends with the page.
-    else sessionStorage.setItem(KEY, JSON.stringify(outbox, (key, value: unknown) => (key === "preview" ? null : value)));
-  } catch {
-    // A browser that keeps nothing, or has no room: then it lasts as long as the page.
-  }
+export function keepOutbox(owner: Owner, outbox: Outbox): void {
+  keepFor(() => sessionStorage, KEY, owner, Object.keys(outbox).length === 0 ? null : withoutPreviews(outbox));
+}
+
+/** A preview is an address that ends with the page. */
+function withoutPreviews(outbox: Outbox): Outbox {
+  const plain = (entry: Outgoing) => ({ ...entry, attachments: entry.attachments.map((file) => ({ ...file, preview: null })) });
+  return Object.fromEntries(Object.entries(outbox).map(([session, { entries, held }]) => [session, { entries: entries.map(plain), held }]));
 }

@@ -4,20 +4,21 @@ import { createContext, useContext } from "react";
 import { Client } from "../api/client";
 import { asProblem } from "../api/problem";
 import { Api } from "../api/routes";
-import type { JsonMap, Summary } from "../api/types";
+import type { Info, JsonMap, Summary } from "../api/types";
 import { tabsOfBrowser } from "../api/tabs";
 import { type AppState, type AppStore, type Toast, newStore } from "./app";
 import { ActionRunner } from "../actions/run";
 import { SessionCommands } from "../sessions/commands";
-import { forgetDrafts } from "../chat/drafts";
+import { forgetDrafts, openDrafts } from "../chat/drafts";
 import { Chat } from "./chat";
 import { newId } from "./ids";
 import { Live } from "./live";
 import { keepOutbox, keptOutbox } from "./outbox";
+import { ownerOf } from "./owner";
 import { useStore } from "./store";
 
 export class Page {
-  readonly store: AppStore = newStore(keptOutbox());
+  readonly store: AppStore = newStore();
   readonly api: Api;
   readonly tabs = tabsOfBrowser(newId());
   readonly chat: Chat;
@@ -34,8 +35,8 @@ export class Page {
     this.live = new Live(this);
     let { outbox } = this.store.get();
     this.store.subscribe(() => {
-      const now = this.store.get().outbox;
-      if (now !== outbox) keepOutbox((outbox = now));
+      const { outbox: now, info } = this.store.get();
+      if (now !== outbox && info) keepOutbox(ownerOf(info.user), (outbox = now));
     });
     addEventListener("hashchange", () => {
       // What is read by a link has nothing in common with what is one's own.
@@ -53,7 +54,8 @@ export class Page {
     }
     try {
       const [info, agents] = await Promise.all([this.api.info(), this.api.agents()]);
-      this.store.patch({ access: "granted", accessProblem: null, info, agents });
+      if (!this.welcome(info)) return;
+      this.store.patch({ access: "granted", accessProblem: null, agents });
     } catch (error) {
       const problem = asProblem(error);
       if (problem.unauthorized) {
@@ -69,6 +71,24 @@ export class Page {
     void this.sessions.refresh();
     this.followAddress();
     this.chat.deliverAll();
+  }
+
+  /** Takes up what its user left in this browser. If the page was somebody else's before, it begins anew, without anything of theirs. */
+  private welcome(info: Info): boolean {
+    const owner = ownerOf(info.user);
+    const before = this.store.get().info;
+    if (before && ownerOf(before.user) !== owner) {
+      this.beginAnew();
+      return false;
+    }
+    openDrafts(owner);
+    this.store.patch({ info, ...(before ? {} : { outbox: keptOutbox(owner) }) });
+    return true;
+  }
+
+  private beginAnew(): void {
+    history.replaceState(null, "", "#/");
+    location.reload();
   }
 
   /** The server does not let us in any more. */
@@ -97,6 +117,7 @@ export class Page {
     this.api.client.setToken(null);
     forgetDrafts();
     this.store.patch({ outbox: {} });
+    this.beginAnew();
   }
 
   /** Shows what the address names. */

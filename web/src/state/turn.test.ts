@@ -122,7 +122,7 @@ test("an answer that begins anew after a restart of the server is shown once", (
 });
 
 test("another model and another try are told", () => {
-  const fallback: EventKind = { type: "model_fallback", from: { provider: "p", model: "a" }, to: { model: "b" }, error: { message: "down" } };
+  const fallback: EventKind = { type: "model_fallback", from: { provider: "p", model: "a" }, to: { model: "b" }, error: { type: "provider", retryable: true, message: "down" } };
   expect(lines(after(fallback).items)).toEqual(["notice p/a could not be asked: down. b is asked now."]);
   expect(lines(after(said("", { retry: { message: "503" } }), said("ok")).items)).toEqual([
     "notice The model server failed and is asked again: 503",
@@ -131,7 +131,7 @@ test("another model and another try are told", () => {
 });
 
 test("after its end a turn does not change", () => {
-  const failed = after(said("half"), { type: "request_failed", error: { type: "provider", message: "down" } });
+  const failed = after(said("half"), { type: "request_failed", error: { type: "provider", message: "down", retryable: true } });
   expect(failed.status).toBe("failed");
   expect(lines(failed.items)).toEqual(["text half"]);
   expect(applyEvent(failed, event(said("more")))).toBe(failed);
@@ -140,4 +140,11 @@ test("after its end a turn does not change", () => {
 test("what was under way when a server ended is said again, once", () => {
   const turn = begunAgain(after(said("First."), called("c"), answered("c", "ok"), said("Sec")));
   expect(lines(applyEvent(turn, event(said("Second"))).items)).toEqual(["text First.", "tool shell done ok", "text* Second"]);
+});
+
+test("a failure keeps when it came and how long to wait", () => {
+  const failed = (error: Extract<EventKind, { type: "request_failed" }>["error"]) => after(said("Half"), { type: "request_failed", error });
+  const told = { type: "provider", message: "too many", retryable: true, retry_after_seconds: 9 };
+  expect(failed(told)).toMatchObject({ status: "failed", error: told, failedAt: Date.parse("2026-01-01T00:00:00Z") });
+  expect(failed({ type: "provider", message: "down", retryable: false }).error?.retry_after_seconds).toBeUndefined();
 });

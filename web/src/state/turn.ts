@@ -20,6 +20,7 @@ export interface Turn {
   usage: JsonMap | null;
   model: ModelName | null;
   error: RequestError | null;
+  failedAt: number | null;
   reason: string | null;
   began: number | null;
 }
@@ -37,6 +38,7 @@ export function newTurn(requestId: string, known: Partial<Turn> = {}): Turn {
     usage: null,
     model: null,
     error: null,
+    failedAt: null,
     reason: null,
     began: null,
     ...known,
@@ -146,7 +148,7 @@ export function applyEvent(turn: Turn, event: Event, stored: ReadonlySet<string>
         model: event.model ?? null,
       };
     case "request_failed":
-      return { ...next, status: "failed", items: closed(turn.items), error: event.error };
+      return { ...next, status: "failed", items: closed(turn.items), error: event.error, failedAt: Number.isNaN(at) ? null : at };
     case "request_cancelled":
       return { ...next, status: "cancelled", items: closed(turn.items), reason: event.reason };
     default:

@@ -3,7 +3,7 @@
 use super::sessions::summary;
 use super::view::{
     After, Allowed, ApprovalPolicy, Cancel, List, ListRequests, NewRequest, RequestView,
-    TurnResult, Verdict,
+    TraceEntry, TurnResult, Verdict,
 };
 use crate::begin::Events;
 use crate::caller::{Caller, Chat, Read, told_headers};
@@ -17,7 +17,7 @@ use axum::http::{HeaderMap, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use futures::stream::StreamExt;
 use orlop_app::{Approval, ChatRequest, Decision, EventKind, Wait, error_of};
-use orlop_core::{Error, ErrorClass, Map, Value};
+use orlop_core::{Error, ErrorClass, Value};
 use std::time::Duration;
 
 impl Input for HeaderMap {
@@ -242,8 +242,9 @@ pub(super) async fn decide(
 pub(super) async fn trace(
     caller: Caller<Read>,
     Path(request): Path<String>,
-) -> Result<Json<List<Map>>, Problem> {
-    Ok(Json(List { items: caller.app().trace(&request).await? }))
+) -> Result<Json<List<TraceEntry>>, Problem> {
+    let trace = caller.app().trace(&request).await?;
+    Ok(Json(List { items: trace.into_iter().map(TraceEntry).collect() }))
 }
 
 impl IntoResponse for Turn {

@@ -24,6 +24,13 @@ class ProbeApplicationPlugin:
                  {"name": "b", "type": "integer", "label": "Second", "default": 2},
                  {"name": "loud", "type": "boolean", "label": "Loud"},
                  {"name": "tone", "type": "string", "label": "Tone", "choices": ["short", "long"]}]}},
+            {"ui_type": "session_action", "id": "within", "label": "Ask within bounds", "action_id": "within",
+             "dialog": {"kind": "form", "title": "A berth", "inputs": [
+                 {"name": "length", "type": "number", "label": "Length", "required": True, "minimum": 1, "maximum": 40},
+                 {"name": "mail", "type": "string", "label": "Mail", "format": "email"},
+                 {"name": "code", "type": "string", "label": "Code", "pattern": "^[A-Z]{2}\\d+$", "examples": ["AB12"]},
+                 {"name": "broken", "type": "string", "label": "Broken", "pattern": "("},
+                 {"name": "days", "type": "array", "label": "Days", "choices": ["Mon", "Tue", "Wed"], "minItems": 2}]}},
             {"ui_type": "session_action", "id": "confirm", "label": "Confirm", "order": 20, "action_id": "show",
              "dialog": {"kind": "form", "title": "Really?", "inputs": []}},
             {"ui_type": "session_action", "id": "fixed", "label": "Show what stays", "action_id": "fixed"},
@@ -54,6 +61,7 @@ class ProbeApplicationPlugin:
         return [
             {"id": "show", "label": "Show", "inputs": {}},
             {"id": "add", "label": "Add", "inputs": {"a": {"type": "integer", "required": True}, "b": {"type": "integer"}}},
+            {"id": "within", "label": "Within", "inputs": {"length": {"type": "number", "required": True}}},
             {"id": "anything", "label": "Anything", "inputs": {"variant": {"type": "string"}, "presentation": {"type": "string"}}},
             {"id": "step", "label": "Step", "inputs": {"session_id": {"type": "string", "required": True}}},
             {"id": "fixed", "label": "Fixed", "inputs": {}},
@@ -70,6 +78,8 @@ class ProbeApplicationPlugin:
         if action_id == "add":
             total = params["a"] + params.get("b", 0)
             return {"message": f"The sum is {total}.", "loud": params.get("loud")}
+        if action_id == "within":
+            return {"message": f"A berth of {params['length']} m on {' and '.join(params['days'])}."}
         if action_id == "fail":
             return {"status": "error", "error_type": "no_luck", "message": "It could not be done today."}
         if action_id == "crash":
