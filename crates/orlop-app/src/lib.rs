@@ -39,6 +39,7 @@ mod trace;
 pub mod turn;
 pub mod ui;
 mod undo;
+mod unread;
 mod watch;
 
 pub use actions::{Acted, Preview};

@@ -79,7 +79,9 @@ pub use request::{
     Blocking, CoreEvent, Executor, LocalExecutor, RequestOptions, RequestStream, Response,
 };
 pub use resolve::{ActivePlugins, ModelCache};
-pub use session::{Cut, NativeHistory, NewMessage, Place, Session, Slice, Transcript};
+pub use session::{
+    Added, Cut, NativeEnd, NativeHistory, NewMessage, Place, Session, Slice, Transcript,
+};
 pub use tools::{ToolEvent, ToolPreview, closed_tool_message};
 pub use ui::{Template, config_entries};
 

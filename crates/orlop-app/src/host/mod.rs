@@ -220,10 +220,7 @@ impl Host {
         let before = self.app.store().turn(self.app.scope(), id).await?;
         request.session_id = Some(match before {
             Some(turn) => turn.session,
-            None => {
-                let branch = self.app.branch_session(&from, index, None).await?;
-                branch.loaded.session.id().to_owned()
-            }
+            None => self.app.branch_session(&from, index, None).await?.session_id,
         });
         Ok(request)
     }

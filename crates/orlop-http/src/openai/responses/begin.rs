@@ -182,9 +182,9 @@ async fn is_busy(app: &Application, session: &str) -> Answer<bool> {
 async fn fork(app: &Application, previous: &Stored, model: &str) -> Answer<Place> {
     let length = previous.length()?;
     let upto = i64::try_from(length).unwrap_or(i64::MAX) - 1;
-    let fork = app.fork_session(&previous.record.session, Some(upto), None).await?;
-    let id = fork.session.id().to_owned();
-    if fork.session.agent_id() != Some(model) {
+    let id = app.fork_stored(&previous.record.session, Some(upto), None).await?;
+    let agent = app.store().head(app.scope(), &id).await?.and_then(|head| head.agent);
+    if agent.as_deref() != Some(model) {
         app.switch_agent(&id, model).await?;
     }
     Ok(Place { session: Some(id), length, exactly: true, ..Place::default() })
