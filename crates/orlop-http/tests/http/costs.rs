@@ -50,7 +50,7 @@ async fn what_is_not_returned_is_not_read() {
         ("POST", "/sessions/s/fork", "{}", 0),
         ("POST", "/sessions/s/fork", r#"{"upto_index": 100}"#, 0),
         ("POST", "/sessions/s/branches", r#"{"index": 200}"#, 16),
-        ("POST", "/sessions/s/messages", r#"{"message": {"role": "user", "content": "x"}}"#, 0),
+        ("POST", "/sessions/s/messages", r#"{"role": "user", "content": "x"}"#, 0),
         (
             "POST",
             "//v1/conversations/conv_s/items",
