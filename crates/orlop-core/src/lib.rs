@@ -55,6 +55,7 @@ mod json_schema;
 pub mod order;
 mod output;
 mod plugin;
+mod price;
 mod request;
 mod resolve;
 pub mod session;
@@ -75,6 +76,7 @@ pub use hooks::{
 pub use json_schema::BadSchema;
 pub use output::{OUTPUT, OUTPUT_PROBLEMS, OutputSchema, is_paused};
 pub use plugin::{Manifest, Registered};
+pub use price::configured_cost;
 pub use request::{
     Blocking, CoreEvent, Executor, LocalExecutor, RequestOptions, RequestStream, Response,
 };
