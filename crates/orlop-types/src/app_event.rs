@@ -159,7 +159,7 @@ pub enum EventKind {
     },
     /// The request failed.
     RequestFailed {
-        /// `type`, `message`, `retryable`.
+        /// `type`, `message`, `retryable`, and `retry_after_seconds` where somebody said so.
         error: Value,
     },
     /// The request was cancelled.
