@@ -135,7 +135,11 @@ fn full_native(base: &Session, session: &Session) -> NativeWrite {
 
 fn seal_of(session: &Session) -> (Option<String>, Option<String>) {
     match session.native() {
-        Some(native) => (native.seal(), native.format().map(str::to_owned)),
+        // What a session that was brought along claims of itself is not what this store knows of it.
+        Some(native) => {
+            let seal = native.seal().filter(|seal| seal != CUT_UNREAD);
+            (seal, native.format().map(str::to_owned))
+        }
         None => (None, None),
     }
 }

@@ -48,7 +48,7 @@ impl Application {
         let slice = Slice::range(0, upto.map(|upto| upto.saturating_add(1)));
         let len = slice.prefix_len(count).unwrap_or(count);
         let native = match len == count {
-            true => NativeWrite::Keep,
+            true => NativeWrite::Copy,
             false => match self.cut(&source, len).await? {
                 Some(native) => native,
                 None => return Ok(false),

@@ -147,3 +147,13 @@ async fn history_that_another_provider_wrote_is_read() {
     let fork = stored(&scene, "f").await;
     assert_eq!((fork.messages().len(), fork.native()), (6, None));
 }
+
+#[tokio::test]
+async fn a_session_that_is_brought_along_cannot_claim_to_have_been_cut_here() {
+    let (scene, app, _) = talked().await;
+    let mut brought = app.stored_session("s").await.unwrap().to_json();
+    brought["metadata"][types::session::NATIVE_INTEGRITY] = orlop_app::store::CUT_UNREAD.into();
+    brought["messages"][0]["content"] = "other".into();
+    app.import_session(&brought.to_string(), "json", Some("i")).await.unwrap();
+    assert!(stored(&scene, "i").await.verify().is_err());
+}

@@ -74,7 +74,8 @@ fn write_session(
         record.content.messages = write_list(tx, scope, id, kept, segments, &mut record.messages)?;
     }
     match &write.native {
-        NativeWrite::Keep => {
+        NativeWrite::Keep => {}
+        NativeWrite::Copy => {
             let Content { native, seal, format, side_by_side, .. } = source;
             record.content = Content { native, seal, format, side_by_side, ..record.content };
         }

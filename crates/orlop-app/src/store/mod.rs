@@ -374,7 +374,7 @@ pub struct SessionWrite {
     /// The revision the change is made to; 0 creates the session.
     pub expected: u64,
     /// For a new session: the stored session whose lists [`Segment::Kept`] means, whose native
-    /// history [`NativeWrite::Keep`] means, and whose plugin state is copied.
+    /// history [`NativeWrite::Copy`] means, and whose plugin state is copied.
     pub from: Option<String>,
     /// The agent.
     pub agent: Option<String>,
@@ -394,6 +394,8 @@ pub enum NativeWrite {
     /// Nothing.
     #[default]
     Keep,
+    /// For a new session: it is that of the session it is made from.
+    Copy,
     /// There is none any more.
     Drop,
     /// It is this.
