@@ -47,7 +47,7 @@ pub use application::{Application, Builder, Loaded, TOKENS_PER_DAY, side_request
 pub use branches::{Branch, Branches};
 pub use credentials::{CREDENTIALS_FILE, Credential, Credentials};
 pub use events::Follow;
-pub use host::{Chat, ChatRequest, HookFailure, Host, UNNUMBERED};
+pub use host::{Chat, ChatRequest, HookFailure, Host};
 pub use lock::{SessionLock, Wait};
 pub use plugins::Plugins;
 pub use process::{Pipes, Printed, ProcessGroup, kill_process};
