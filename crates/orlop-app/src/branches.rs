@@ -1,7 +1,7 @@
 //! Branches: another try from a message of the user on. A branch is a fork that ends before that
 //! message and knows the place, so that the tries of one place find each other.
 
-use crate::application::{Application, Loaded};
+use crate::application::Application;
 use crate::sessions::Summary;
 use crate::store::{Archived, Head, ListQuery};
 use orlop_core::{Error, Map, Message, Result, Role, Session, Value};
@@ -15,10 +15,10 @@ const MAX_TRIES: usize = 1_000;
 const AT_ONCE: usize = 16;
 
 /// A branch that has just been made.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Branch {
     /// The new session, which ends before the message.
-    pub loaded: Loaded,
+    pub session_id: String,
     /// The message of the user that stood there, to be sent again or in other words.
     pub message: Message,
 }
@@ -48,12 +48,11 @@ impl Application {
         let (place, message) = app.asked_at(id, index).await?;
         let (_, point) = app.point_of(id, place).await?;
         let upto = i64::try_from(place).unwrap_or(i64::MAX) - 1;
-        let fork = app.fork_session(id, Some(upto), new_id).await?;
+        let fork = app.fork_stored(id, Some(upto), new_id).await?;
         lock.release().await;
         let patch = Map::from_iter([(POINT.to_owned(), point.into())]);
-        self.patch_session(fork.session.id(), patch).await?;
-        let session = self.stored_session(fork.session.id()).await?;
-        Ok(Branch { loaded: Loaded { session, ..fork }, message })
+        self.patch_session(&fork, patch).await?;
+        Ok(Branch { session_id: fork, message })
     }
 
     /// The message of the user at a place, or the last one before it, and where it stands. Reads no

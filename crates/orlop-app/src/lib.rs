@@ -39,6 +39,7 @@ mod trace;
 pub mod turn;
 pub mod ui;
 mod undo;
+mod unread;
 mod watch;
 
 pub use actions::{Acted, Preview};
@@ -46,7 +47,7 @@ pub use application::{Application, Builder, Loaded, TOKENS_PER_DAY, side_request
 pub use branches::{Branch, Branches};
 pub use credentials::{CREDENTIALS_FILE, Credential, Credentials};
 pub use events::Follow;
-pub use host::{Chat, ChatRequest, HookFailure, Host, UNNUMBERED};
+pub use host::{Chat, ChatRequest, HookFailure, Host};
 pub use lifecycle::tell_of_mistyped_triggers;
 pub use lock::{SessionLock, Wait};
 pub use plugins::Plugins;

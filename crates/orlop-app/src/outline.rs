@@ -6,7 +6,7 @@ use crate::lock::SessionLock;
 use crate::persist::Known;
 use crate::scope::check_id;
 use crate::sessions::not_found;
-use crate::store::{Commit, Head, NewEvent, SessionWrite};
+use crate::store::{Commit, Head, NativeOutline, NewEvent, SessionWrite};
 use crate::time::now;
 use orlop_core::types::app_event::{EventKind, SessionState};
 use orlop_core::{Map, Result, Session, Value, lifecycle};
@@ -17,6 +17,8 @@ pub(crate) struct Outlined {
     pub(crate) head: Head,
     /// Its metadata, in a session that has no messages and is not to be saved.
     pub(crate) session: Session,
+    /// What is known of its native history.
+    pub(crate) native: NativeOutline,
 }
 
 impl Application {
@@ -26,7 +28,7 @@ impl Application {
         let outline = self.shared.store.outline(&self.scope, id).await?;
         let outline = outline.ok_or_else(|| not_found(id))?;
         let session = Session::new(id).with_metadata(outline.metadata);
-        Ok(Outlined { head: outline.head, session })
+        Ok(Outlined { head: outline.head, session, native: outline.native })
     }
 
     /// A stored session for its metadata alone, as the lifecycle run under way has it if there is
@@ -72,7 +74,7 @@ impl Application {
         after: Session,
         mut event: EventKind,
     ) -> Result<()> {
-        let Outlined { head, session } = before;
+        let Outlined { head, session, .. } = before;
         let known = self.shared.recent.get(&self.scope, &head.id, &head);
         let changed = session.metadata() != after.metadata();
         let new_title = title(&after).filter(|title| Some(*title) != head.title.as_deref());
@@ -109,6 +111,6 @@ impl Application {
 }
 
 /// The title that a session was given.
-fn title(session: &Session) -> Option<&str> {
+pub(crate) fn title(session: &Session) -> Option<&str> {
     session.metadata().get("title").and_then(Value::as_str)
 }

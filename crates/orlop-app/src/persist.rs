@@ -2,9 +2,9 @@
 
 use crate::lock::locked;
 use crate::scope::Scope;
-use crate::store::{Head, NativeWrite, NewItem, Segment, SessionWrite};
+use crate::store::{CUT_UNREAD, Head, NativeWrite, NewItem, Segment, SessionWrite};
 use orlop_core::types::SessionJson;
-use orlop_core::{Map, Message, NativeItem, Session, Value};
+use orlop_core::{Map, Message, NativeItem, Role, Session, Value};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
@@ -62,7 +62,7 @@ pub(crate) fn update(known: &Known, session: &Session) -> Option<SessionWrite> {
     let old = &known.session;
     let mut write = SessionWrite { expected: known.revision, ..SessionWrite::default() };
     write.messages = messages(old, session);
-    write.native = native(old, session);
+    write.native = native(old, session, write.messages.is_some());
     if old.metadata() != session.metadata() {
         write.metadata = Some(session.metadata().clone());
     }
@@ -108,17 +108,18 @@ fn message_segments(old: &Session, new: &Session) -> Vec<Segment> {
     segments(shared, old.iter_from(shared), new.iter_from(shared), message_item)
 }
 
-fn native(old: &Session, new: &Session) -> NativeWrite {
-    let NativeWrite::Set { items, seal, format } = full_native(old, new) else {
+/// The seal is written with every change of the messages: the stored one may not know them.
+fn native(old: &Session, new: &Session, resealed: bool) -> NativeWrite {
+    let NativeWrite::Set { items, seal, format, side_by_side } = full_native(old, new) else {
         return if old.native().is_none() { NativeWrite::Keep } else { NativeWrite::Drop };
     };
     let stored = old.native().map_or(0, |native| native.items().len());
     let items = items.filter(|items| !is_whole(items, stored) || old.native().is_none());
     let (old_seal, old_format) = seal_of(old);
-    if items.is_none() && seal == old_seal && format == old_format {
+    if items.is_none() && seal == old_seal && format == old_format && !resealed {
         return NativeWrite::Keep;
     }
-    NativeWrite::Set { items, seal, format }
+    NativeWrite::Set { items, seal, format, side_by_side }
 }
 
 fn full_native(base: &Session, session: &Session) -> NativeWrite {
@@ -129,12 +130,16 @@ fn full_native(base: &Session, session: &Session) -> NativeWrite {
     let (old, new) = (stored.iter_from(shared), native.items().iter_from(shared));
     let items = segments(shared, old, new, native_item);
     let (seal, format) = seal_of(session);
-    NativeWrite::Set { items: Some(items), seal, format }
+    NativeWrite::Set { items: Some(items), seal, format, side_by_side: session.is_side_by_side() }
 }
 
 fn seal_of(session: &Session) -> (Option<String>, Option<String>) {
     match session.native() {
-        Some(native) => (native.seal(), native.format().map(str::to_owned)),
+        // What a session that was brought along claims of itself is not what this store knows of it.
+        Some(native) => {
+            let seal = native.seal().filter(|seal| seal != CUT_UNREAD);
+            (seal, native.format().map(str::to_owned))
+        }
         None => (None, None),
     }
 }
@@ -174,12 +179,12 @@ fn segments<'a, T: PartialEq + 'a>(
     segments
 }
 
-fn message_item(message: &Message) -> NewItem {
+pub(crate) fn message_item(message: &Message) -> NewItem {
     let body = serde_json::to_string(message).unwrap_or_default();
     NewItem { body, search: searchable(message) }
 }
 
-fn native_item(item: &NativeItem) -> NewItem {
+pub(crate) fn native_item(item: &NativeItem) -> NewItem {
     NewItem { body: serde_json::to_string(item).unwrap_or_default(), search: String::new() }
 }
 
@@ -205,8 +210,12 @@ pub(crate) fn title_of(session: &Session) -> Option<String> {
     if let Some(title) = session.metadata().get("title").and_then(Value::as_str) {
         return Some(title.to_owned());
     }
-    let first =
-        session.messages().iter().find(|message| message.role() == orlop_core::Role::User)?;
+    title_in(session.messages().iter())
+}
+
+/// The beginning of the first user message.
+pub(crate) fn title_in<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Option<String> {
+    let first = messages.into_iter().find(|message| message.role() == Role::User)?;
     // What came with a message is not what it is about.
     let own = first.text();
     let text = if own.trim().is_empty() { searchable(first) } else { own.to_string() };
@@ -218,7 +227,9 @@ pub(crate) fn title_of(session: &Session) -> Option<String> {
 
 /// The session in a stored form.
 pub(crate) fn restore(stored: SessionJson) -> Session {
-    Session::from_wire(stored).settled()
+    let is_cut = stored.native_integrity.as_deref() == Some(CUT_UNREAD);
+    let session = Session::from_wire(stored).settled();
+    if is_cut { session.resealed() } else { session }
 }
 
 /// Whether a session says that it is not to be stored.

@@ -107,9 +107,7 @@ impl Application {
         let id = new.id.clone().unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
         let lock = app.lock(&id, Wait::default()).await?;
         if app.shared.store.head(&app.scope, &id).await?.is_some() {
-            return Err(Error::conflict(format!(
-                "there is a session \"{id}\" already; choose another id"
-            )));
+            return Err(is_taken(&id));
         }
         let (agent, mut session) = app.make(NewSession { id: Some(id), ..new }, false).await?;
         let config = app.effective(&agent, &session, &[]);
@@ -371,9 +369,7 @@ impl Application {
         let new_id = new_id.map_or_else(|| uuid::Uuid::new_v4().to_string(), str::to_owned);
         check_id("session", &new_id)?;
         if app.shared.store.head(&app.scope, &new_id).await?.is_some() {
-            return Err(Error::conflict(format!(
-                "there is a session \"{new_id}\" already; choose another id"
-            )));
+            return Err(is_taken(&new_id));
         }
         let core = app.core_of(&agent);
         let config = app.effective(&agent, &source.session, &[]);
@@ -429,8 +425,8 @@ impl Application {
         .await
     }
 
-    /// Adds messages at the end, all of them or none.
-    pub async fn add_messages(&self, id: &str, messages: Vec<Message>) -> Result<Session> {
+    /// Adds messages at the end of a session that is read for it.
+    pub(crate) async fn add_read(&self, id: &str, messages: Vec<Message>) -> Result<Session> {
         self.edit(id, "add", async |app, loaded| {
             let config = app.effective(&*app.agent_of(&loaded.session)?, &loaded.session, &[]);
             let mut session = loaded.session;
@@ -670,12 +666,16 @@ impl Application {
 }
 
 /// A fork is neither put away nor at the top because the session it was made of is.
-fn without_marks(fork: Session) -> Session {
+pub(crate) fn without_marks(fork: Session) -> Session {
     if !["archived", "pinned"].iter().any(|mark| fork.metadata().contains_key(*mark)) {
         return fork;
     }
     let unset = ["archived", "pinned"].map(|mark| (mark.to_owned(), Value::Bool(false)));
     fork.with_metadata_patch(&Map::from_iter(unset))
+}
+
+pub(crate) fn is_taken(id: &str) -> Error {
+    Error::conflict(format!("there is a session \"{id}\" already; choose another id"))
 }
 
 pub(crate) fn not_found(id: &str) -> Error {

@@ -145,6 +145,7 @@ async fn abandon(scene: &Scene, phase: Phase) {
         max_steps: 5,
         usage: Map::new(),
         caller_tools: Vec::new(),
+        tool_calls_left: None,
         caller_calls: Vec::new(),
         again: Again::default(),
         phase,

@@ -279,6 +279,7 @@ async fn a_turn_that_was_cut_off_goes_on_with_the_model_it_had() {
         max_steps: 5,
         usage: Map::new(),
         caller_tools: Vec::new(),
+        tool_calls_left: None,
         caller_calls: Vec::new(),
         again: Again { model: 2, ..Again::default() },
         phase: Phase::Model,

@@ -24,6 +24,7 @@ fn turn(max_steps: u32) -> Turn {
         max_steps,
         usage: Map::new(),
         caller_tools: Vec::new(),
+        tool_calls_left: None,
         caller_calls: Vec::new(),
         again: Again::default(),
         phase: Phase::Model,

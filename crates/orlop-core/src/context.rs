@@ -268,8 +268,8 @@ impl Context {
         self.core().context_window(self.config())
     }
 
-    /// What an answer of `model` with these token counts cost in US dollars, if the provider knows
-    /// its price.
+    /// What an answer of `model` with these token counts cost in US dollars, if a price is
+    /// configured or the provider knows one.
     pub fn cost(&self, model: &str, usage: &Map) -> Option<f64> {
         self.core().cost(self.config(), model, usage)
     }

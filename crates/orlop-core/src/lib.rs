@@ -55,6 +55,7 @@ mod json_schema;
 pub mod order;
 mod output;
 mod plugin;
+mod price;
 mod request;
 mod resolve;
 pub mod session;
@@ -75,11 +76,14 @@ pub use hooks::{
 pub use json_schema::BadSchema;
 pub use output::{OUTPUT, OUTPUT_PROBLEMS, OutputSchema, is_paused};
 pub use plugin::{Manifest, Registered};
+pub use price::configured_cost;
 pub use request::{
     Blocking, CoreEvent, Executor, LocalExecutor, RequestOptions, RequestStream, Response,
 };
 pub use resolve::{ActivePlugins, ModelCache};
-pub use session::{Cut, NativeHistory, NewMessage, Place, Session, Slice, Transcript};
+pub use session::{
+    Added, Cut, NativeEnd, NativeHistory, NewMessage, Place, Session, Slice, Transcript,
+};
 pub use tools::{ToolEvent, ToolPreview, closed_tool_message};
 pub use ui::{Template, config_entries};
 

@@ -19,6 +19,8 @@ pub(crate) type Events = BoxStream<'static, Arc<Event>>;
 pub(crate) struct Begun {
     pub(crate) events: Events,
     pub(crate) abandoned: Abandoned,
+    /// Whether a host plugin answered in place of the agent, which is over at once and stored nowhere.
+    pub(crate) is_handled: bool,
 }
 
 impl Server {
@@ -41,9 +43,10 @@ impl Server {
                 Err(error) => return drop(tell.send(Err(error.into()))),
             };
             let abandoned = Abandoned::unless_stored(host.app(), &chat.request_id, is_stored);
+            let is_handled = chat.handled.is_some();
             let (events, ended) = chat.into_parts();
             // Where nobody waits for it any more, it is abandoned here.
-            drop(tell.send(Ok(Begun { events, abandoned })));
+            drop(tell.send(Ok(Begun { events, abandoned, is_handled })));
             let _ = ended.await;
             drop(slot);
         };

@@ -34,6 +34,9 @@ pub(crate) struct Document<'a> {
     error_type: &'a str,
     /// What happened and what to do, for people.
     message: &'a str,
+    /// After how many seconds to try again, where that may help; the header `Retry-After` has it, too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry_after_seconds: Option<u32>,
 }
 
 /// What clients that closed the connection, or cancelled, would have seen.
@@ -116,7 +119,9 @@ impl From<Error> for Problem {
             ErrorClass::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
             ErrorClass::Plugin | ErrorClass::Internal => StatusCode::INTERNAL_SERVER_ERROR,
         };
+        let asked = error.retry_after_seconds().and_then(|wait| u32::try_from(wait).ok());
         let retry_after = match class {
+            _ if asked.is_some() => asked,
             ErrorClass::Conflict if error.retryable() => Some(1),
             ErrorClass::Unavailable => Some(5),
             _ => None,
@@ -139,6 +144,7 @@ impl IntoResponse for Problem {
             detail: &self.message,
             error_type: self.error_type,
             message: &self.message,
+            retry_after_seconds: self.retry_after,
         };
         let body = serde_json::to_vec(&document).unwrap_or_default();
         let mut response = (self.status, body).into_response();

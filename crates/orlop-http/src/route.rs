@@ -264,6 +264,18 @@ impl Operation<'_> {
         for (name, schema) in fields.into_iter().flatten() {
             let mut schema = schema.clone();
             let description = schema.as_object_mut().and_then(|it| it.shift_remove("description"));
+            // A parameter is there or not; none is null.
+            if let Some(Value::Array(types)) = schema.get_mut("type") {
+                types.retain(|kind| kind != "null");
+                if let [one] = types.as_slice() {
+                    schema["type"] = one.clone();
+                }
+            }
+            if name == "session_id" {
+                schema["minLength"] = 1.into();
+                schema["maxLength"] = orlop_app::MAX_ID.into();
+                schema["pattern"] = ID.into();
+            }
             self.parameters.push(json!({
                 "name": name, "in": place, "schema": schema, "description": description,
                 "required": required.contains(&Value::from(name.as_str())),

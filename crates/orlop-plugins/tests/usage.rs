@@ -251,6 +251,23 @@ async fn what_a_turn_cost_stands_in_its_final_event_where_prices_are_known() {
 }
 
 #[tokio::test]
+async fn a_configured_price_is_that_of_requests_and_of_each_model_call() {
+    let app =
+        stage(vec![calling(100_000), took("a", 200_000, 10_000)]).settings(PRICE).start().await;
+    let request = Request { request_id: Some("r".to_owned()), ..ask("s", "one") };
+    let events = events_of(&app, request).await;
+    let EventKind::Final { usage: Some(usage), .. } = &events.last().unwrap().kind else {
+        panic!("{events:?}")
+    };
+    let cents = |cost: &Value| (cost.as_f64().unwrap() * 100.0).round();
+    assert_eq!(cents(&usage["cost"]), 40.0);
+    let trace = app.trace("r").await.unwrap();
+    let calls = trace.iter().filter(|entry| entry["kind"] == "model_call");
+    let costs: Vec<f64> = calls.map(|call| cents(&call["detail"]["usage"]["cost"])).collect();
+    assert_eq!(costs, [10.0, 30.0]);
+}
+
+#[tokio::test]
 async fn a_task_that_was_given_away_counts_to_who_gave_it() {
     let stage = stage(vec![took("a", 100, 0), took("b", 900, 0)])
         .settings("usage.max_tokens_per_session = 1000");

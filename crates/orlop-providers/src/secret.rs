@@ -80,6 +80,7 @@ impl Secret {
     pub fn mask_error(&self, error: Error) -> Error {
         let masked =
             Error::new(error.class(), self.mask(error.message())).with_retryable(error.retryable());
+        let masked = masked.with_retry_after(error.retry_after());
         let masked =
             if error.is_context_overflow() { masked.with_context_overflow() } else { masked };
         match error.provider_body() {

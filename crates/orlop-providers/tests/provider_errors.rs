@@ -147,6 +147,22 @@ async fn a_wait_that_is_too_long_is_told_at_once() {
     let Failed { error, requests, .. } = fail(&server).await;
     assert_eq!((error.provider_status(), error.retryable(), requests), (Some(429), true, 1));
     assert!(error.message().ends_with("it asks to wait 61 seconds: try again then"), "{error}");
+    assert_eq!(error.retry_after_seconds(), Some(61));
+}
+
+#[tokio::test] // M-04
+async fn the_last_failure_says_when_to_try_again() {
+    for (header, wait, seconds) in [("retry-after", "7", 7), ("retry-after-ms", "1500", 2)] {
+        let server = always(move |_| Reply::status(503).header(header, wait)).await;
+        let mut settings = json!({ "provider": openai::NAME, "model": "m", "max_retries": 0 });
+        settings["base_url"] = server.base_url().into();
+        let (core, config, session) = (core_with(at_once()), config(settings), asked().await);
+        let sent = core.send_request(&session, &config, RequestOptions::default()).await;
+        let error = sent.unwrap_err();
+        let told = format!("retry in {seconds} s");
+        assert!(error.message().ends_with(&told), "{error}");
+        assert_eq!(error.to_json()["retry_after_seconds"], seconds);
+    }
 }
 
 #[tokio::test] // M-04

@@ -1,9 +1,11 @@
 //! The lines of a process, as they are read.
 
+use orlop_core::types::error::RETRY_AFTER;
 use orlop_core::types::protocol::Failure;
 use orlop_core::{Error, ErrorClass, Value};
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use std::time::Duration;
 
 #[derive(Deserialize)]
 pub(crate) struct Line<'a> {
@@ -35,6 +37,9 @@ pub(crate) fn error_of(failure: Failure, package: &str) -> Error {
     let mut error = Error::new(class, message);
     if data.get("context_overflow") == Some(&Value::Bool(true)) {
         error = error.with_context_overflow();
+    }
+    if let Some(seconds) = data.get(RETRY_AFTER).and_then(Value::as_u64) {
+        error = error.with_retry_after(Duration::from_secs(seconds));
     }
     match data.get("retryable").and_then(Value::as_bool) {
         Some(retryable) => error.with_retryable(retryable),

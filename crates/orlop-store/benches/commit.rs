@@ -77,7 +77,12 @@ impl Scene {
             session: Some(SessionWrite {
                 expected: self.revision,
                 messages: list(message),
-                native: NativeWrite::Set { items: list(native), seal, format: None },
+                native: NativeWrite::Set {
+                    items: list(native),
+                    seal,
+                    format: None,
+                    side_by_side: true,
+                },
                 ..Default::default()
             }),
             turn: Some(TurnWrite {

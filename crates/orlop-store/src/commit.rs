@@ -75,17 +75,22 @@ fn write_session(
     }
     match &write.native {
         NativeWrite::Keep => {}
-        NativeWrite::Drop => {
-            (record.content.native, record.content.seal, record.content.format) =
-                (None, None, None);
+        NativeWrite::Copy => {
+            let Content { native, seal, format, side_by_side, .. } = source;
+            record.content = Content { native, seal, format, side_by_side, ..record.content };
         }
-        NativeWrite::Set { items, seal, format } => {
+        NativeWrite::Drop => {
+            let Content { messages, metadata, .. } = record.content;
+            record.content = Content { messages, metadata, ..Content::default() };
+        }
+        NativeWrite::Set { items, seal, format, side_by_side } => {
             if let Some(segments) = items {
                 let kept = source.native.clone().unwrap_or_default();
                 let list = write_list(tx, scope, id, &kept, segments, &mut record.native)?;
                 record.content.native = Some(list);
             }
             (record.content.seal, record.content.format) = (seal.clone(), format.clone());
+            record.content.side_by_side = *side_by_side;
         }
     }
     if let Some(source) = &write.from {
@@ -178,17 +183,18 @@ fn write_row(
         content.seal.as_ref(),
         content.format.as_ref(),
         Some(content.metadata.as_str()).filter(|_| new || write.metadata.is_some()),
+        content.side_by_side,
     ]
     .to_vec();
     let sql = if new {
         params.push(Param::from(now));
         "INSERT INTO sessions (tenant, user_id, id, agent, title, title_folded, updated, message_count, message_log, message_next, \
-         native_log, native_next, message_pieces, native_pieces, seal, format, metadata, created, revision) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, 1)"
+         native_log, native_next, message_pieces, native_pieces, seal, format, metadata, side_by_side, created, revision) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, 1)"
     } else {
         "UPDATE sessions SET agent = COALESCE($4, agent), title = COALESCE($5, title), title_folded = COALESCE($6, title_folded), \
          updated = $7, message_count = $8, message_log = $9, message_next = $10, native_log = $11, native_next = $12, \
-         message_pieces = $13, native_pieces = $14, seal = $15, format = $16, metadata = COALESCE($17, metadata), \
+         message_pieces = $13, native_pieces = $14, seal = $15, format = $16, metadata = COALESCE($17, metadata), side_by_side = $18, \
          revision = revision + 1 WHERE tenant = $1 AND user_id = $2 AND id = $3"
     };
     tx.execute(sql, &params).map(drop)

@@ -4,9 +4,9 @@ use crate::database::{Row, Tx, from_json, params, to_json};
 use crate::items::{self, Tail};
 use crate::pieces::Pieces;
 use orlop_app::Scope;
-use orlop_app::store::{Archived, Head, ListQuery, Outline, Page, StoredSession};
+use orlop_app::store::{Archived, Head, ListQuery, NativeOutline, Outline, Page, StoredSession};
 use orlop_core::types::SessionJson;
-use orlop_core::{Error, Map, Message, NativeItem, Result, Value};
+use orlop_core::{Error, Map, Message, NativeEnd, NativeItem, Result, Value};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -52,13 +52,23 @@ pub(crate) struct Content {
     pub(crate) native: Option<Pieces>,
     pub(crate) seal: Option<String>,
     pub(crate) format: Option<String>,
+    /// Whether messages and native items lie side by side.
+    #[serde(skip)]
+    pub(crate) side_by_side: bool,
     pub(crate) metadata: String,
 }
 
 impl Default for Content {
     fn default() -> Self {
         let metadata = "{}".to_owned();
-        Self { messages: Pieces::default(), native: None, seal: None, format: None, metadata }
+        Self {
+            messages: Pieces::default(),
+            native: None,
+            seal: None,
+            format: None,
+            side_by_side: false,
+            metadata,
+        }
     }
 }
 
@@ -107,7 +117,7 @@ pub(crate) fn record(
     lock: &str,
 ) -> Result<Option<Record>> {
     let sql = format!(
-        "SELECT {HEAD}, message_log, message_next, native_log, native_next, message_pieces, native_pieces, seal, format, metadata \
+        "SELECT {HEAD}, message_log, message_next, native_log, native_next, message_pieces, native_pieces, seal, format, side_by_side, metadata \
          FROM sessions WHERE tenant = $1 AND user_id = $2 AND id = $3{lock}"
     );
     let Some(mut row) = tx.row(&sql, &params![scope.tenant(), scope.user(), id])? else {
@@ -123,6 +133,7 @@ pub(crate) fn record(
             native: row.maybe_text()?.map(|text| from_json(&what, &text)).transpose()?,
             seal: row.maybe_text()?,
             format: row.maybe_text()?,
+            side_by_side: row.int()? != 0,
             metadata: row.text()?,
         },
     };
@@ -149,13 +160,25 @@ pub(crate) fn head(tx: &mut dyn Tx, scope: &Scope, id: &str) -> Result<Option<He
 
 pub(crate) fn outline(tx: &mut dyn Tx, scope: &Scope, id: &str) -> Result<Option<Outline>> {
     let sql = format!(
-        "SELECT {HEAD}, metadata FROM sessions WHERE tenant = $1 AND user_id = $2 AND id = $3"
+        "SELECT {HEAD}, metadata, native_pieces, seal, format, side_by_side \
+         FROM sessions WHERE tenant = $1 AND user_id = $2 AND id = $3"
     );
     let row = tx.row(&sql, &params![scope.tenant(), scope.user(), id])?;
     let Some(mut row) = row else { return Ok(None) };
     let (head, stored) = (head_of(&mut row)?, row.text()?);
     let metadata = from_json(&format!("metadata of session \"{id}\""), &stored)?;
-    Ok(Some(Outline { head: marked(head, &stored)?, metadata }))
+    let native = native_outline(&mut row, id)?;
+    Ok(Some(Outline { head: marked(head, &stored)?, metadata, native }))
+}
+
+fn native_outline(row: &mut Row, id: &str) -> Result<NativeOutline> {
+    let Some(pieces) = row.maybe_text()? else { return Ok(NativeOutline::Absent) };
+    let (seal, format) = (row.maybe_text()?, row.maybe_text()?);
+    if row.int()? == 0 {
+        return Ok(NativeOutline::Other);
+    }
+    let pieces: Pieces = from_json(&format!("session \"{id}\""), &pieces)?;
+    Ok(NativeOutline::SideBySide(NativeEnd { len: pieces.len() as usize, seal, format }))
 }
 
 pub(crate) fn messages(

@@ -160,7 +160,7 @@ pub enum EventKind {
     },
     /// The request failed.
     RequestFailed {
-        /// `type`, `message`, `retryable`.
+        /// `type`, `message`, `retryable`, and `retry_after_seconds` where somebody said so.
         #[cfg_attr(feature = "schema", schemars(with = "crate::Error"))]
         error: Value,
     },

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::time::Duration;
 
 /// What kind of failure it is; surfaces map it to exit codes and HTTP statuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -51,6 +52,9 @@ impl ErrorClass {
     }
 }
 
+/// The key under which the JSON of an error tells after how many seconds to try again.
+pub const RETRY_AFTER: &str = "retry_after_seconds";
+
 /// `Result` with the platform's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -68,6 +72,7 @@ struct Details {
     provider_status: Option<u16>,
     provider_body: Option<String>,
     retryable: bool,
+    retry_after: Option<Duration>,
     context_overflow: bool,
     timed_out: bool,
 }
@@ -91,6 +96,7 @@ impl Error {
             provider_status: None,
             provider_body: None,
             retryable: class == ErrorClass::Unavailable,
+            retry_after: None,
             context_overflow: false,
             timed_out: false,
         }))
@@ -141,6 +147,12 @@ impl Error {
         self
     }
 
+    /// Says how long to wait before the same call is made again, as whoever failed asks for.
+    pub fn with_retry_after(mut self, wait: impl Into<Option<Duration>>) -> Self {
+        self.0.retry_after = wait.into();
+        self
+    }
+
     /// Says that the conversation is longer than the model can take; a shorter one may succeed.
     pub fn with_context_overflow(mut self) -> Self {
         self.0.context_overflow = true;
@@ -188,6 +200,17 @@ impl Error {
         self.0.retryable
     }
 
+    /// How long to wait before the same call is made again, if that was asked for.
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.0.retry_after
+    }
+
+    /// The same in seconds, as HTTP and events tell it. Nobody comes back too early.
+    pub fn retry_after_seconds(&self) -> Option<u64> {
+        let wait = self.0.retry_after?;
+        Some(wait.as_secs() + u64::from(wait.subsec_nanos() > 0))
+    }
+
     /// Whether the conversation is longer than the model can take.
     pub fn is_context_overflow(&self) -> bool {
         self.0.context_overflow
@@ -210,6 +233,9 @@ impl Error {
             "message": self.to_string(),
             "retryable": self.0.retryable,
         });
+        if let Some(seconds) = self.retry_after_seconds() {
+            error[RETRY_AFTER] = seconds.into();
+        }
         if self.0.context_overflow {
             error["context_overflow"] = true.into();
         }
@@ -265,5 +291,14 @@ mod tests {
             Error::bad_state("broken").in_hook("inner", "init").in_hook("outer", "finalize");
         assert_eq!(error.to_string(), "broken (plugin \"inner\", hook init)");
         assert_eq!(error.to_json()["type"], "bad_state");
+    }
+
+    #[test]
+    fn a_wait_is_told_in_whole_seconds() {
+        let told =
+            |wait| Error::provider("busy").with_retry_after(wait).to_json()[RETRY_AFTER].clone();
+        assert_eq!(told(Duration::from_millis(1)), 1);
+        assert_eq!(told(Duration::from_secs(7)), 7);
+        assert_eq!(Error::provider("busy").to_json().get(RETRY_AFTER), None);
     }
 }

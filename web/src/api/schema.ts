@@ -1710,7 +1710,7 @@ export interface components {
         } | {
             /** @constant */
             type: "request_failed";
-            /** @description `type`, `message`, `retryable`. */
+            /** @description `type`, `message`, `retryable`, and `retry_after_seconds` where somebody said so. */
             error: components["schemas"]["RequestError"];
         } | {
             /** @constant */
@@ -2260,6 +2260,11 @@ export interface components {
             error_type: string;
             /** @description What happened and what to do, for people. */
             message: string;
+            /**
+             * Format: uint32
+             * @description After how many seconds to try again, where that may help; the header `Retry-After` has it, too.
+             */
+            retry_after_seconds?: number | null;
         };
         /** @description The document in the body. */
         OpenAiError: {
@@ -2884,7 +2889,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description The session. */
-                session_id?: string | null;
+                session_id?: string;
             };
             header?: {
                 /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
@@ -2965,13 +2970,13 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only those whose title contains this text. */
-                query?: string | null;
+                query?: string;
                 /** @description Only those of this agent. */
-                agent_id?: string | null;
+                agent_id?: string;
                 /** @description At most so many; 50 if it is not said, and 1000 at most. */
-                limit?: number | null;
+                limit?: number;
                 /** @description Goes on where a page ended. */
-                cursor?: string | null;
+                cursor?: string;
                 /** @description Also those in which an agent worked for another one. */
                 sub_sessions?: boolean;
                 /** @description Which of those that were put away; none of them if it is not said. */
@@ -3056,7 +3061,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description The session. */
-                session_id?: string | null;
+                session_id?: string;
             };
             header?: {
                 /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
@@ -3100,7 +3105,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only the last so many messages; all if it is not said. */
-                last?: number | null;
+                last?: number;
             };
             header?: {
                 /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
@@ -3844,9 +3849,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description At most so many messages; 100 if it is not said, and 500 at most. */
-                last?: number | null;
+                last?: number;
                 /** @description Only those before this position. */
-                before?: number | null;
+                before?: number;
             };
             header?: {
                 /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
@@ -3933,7 +3938,7 @@ export interface operations {
                 /** @description The words, all of which have to occur in a message. */
                 query: string;
                 /** @description At most so many sessions; 20 if it is not said. */
-                limit?: number | null;
+                limit?: number;
             };
             header?: {
                 /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
@@ -3973,7 +3978,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description At most so many; 20 if it is not said, and 100 at most. */
-                limit?: number | null;
+                limit?: number;
             };
             header?: {
                 /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
@@ -4102,7 +4107,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Events after this number; all if it is not said. */
-                after?: number | null;
+                after?: number;
             };
             header?: {
                 /** @description The `id` of the last event that the client has: it wants those that follow. It counts before `after`. */
@@ -4276,7 +4281,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description The session. */
-                session_id?: string | null;
+                session_id?: string;
             };
             header?: {
                 /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
@@ -4486,7 +4491,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description The session. */
-                session_id?: string | null;
+                session_id?: string;
             };
             header?: {
                 /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
@@ -4620,14 +4625,14 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only those of this session. */
-                session_id?: string | null;
+                session_id?: string;
                 /** @description Those after this number, and then what happens; without it only what happens. */
-                after?: number | null;
+                after?: number;
                 /**
                  * @description Whether fragments of messages and the progress of tools are among them; they are if it is
                  *     not said.
                  */
-                fragments?: boolean | null;
+                fragments?: boolean;
             };
             header?: {
                 /** @description The `id` of the last event that the client has: it wants those that follow. It counts before `after`. */
@@ -4857,9 +4862,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description null */
-                stream?: boolean | null;
+                stream?: boolean;
                 /** @description null */
-                starting_after?: number | null;
+                starting_after?: number;
             };
             header?: {
                 /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
@@ -4998,11 +5003,11 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description null */
-                limit?: number | null;
+                limit?: number;
                 /** @description null */
-                order?: string | null;
+                order?: string;
                 /** @description null */
-                after?: string | null;
+                after?: string;
             };
             header?: {
                 /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
@@ -5225,11 +5230,11 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description null */
-                limit?: number | null;
+                limit?: number;
                 /** @description null */
-                order?: string | null;
+                order?: string;
                 /** @description null */
-                after?: string | null;
+                after?: string;
             };
             header?: {
                 /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */

@@ -23,8 +23,8 @@ use orlop_core::{CallContext, Error, Map, Message, Result, Value};
 use std::sync::Arc;
 use tracing::Instrument;
 
-/// The number of an event that is told once and stored nowhere: the answer of a host plugin.
-pub const UNNUMBERED: u64 = 0;
+/// The number of an event that could not be given one.
+const UNNUMBERED: u64 = 0;
 
 /// The door, open.
 #[derive(Clone)]
@@ -57,6 +57,8 @@ pub struct ChatRequest {
     pub at_length: Option<usize>,
     /// Tools that the caller runs itself. A call of one ends the request.
     pub caller_tools: Vec<Map>,
+    /// How many calls of the agent's own tools may run; those beyond it are refused.
+    pub max_tool_calls: Option<u64>,
     /// A system message for this request alone. It is not stored.
     pub instructions: Option<String>,
     /// Settings of this request.
@@ -220,10 +222,7 @@ impl Host {
         let before = self.app.store().turn(self.app.scope(), id).await?;
         request.session_id = Some(match before {
             Some(turn) => turn.session,
-            None => {
-                let branch = self.app.branch_session(&from, index, None).await?;
-                branch.loaded.session.id().to_owned()
-            }
+            None => self.app.branch_session(&from, index, None).await?.session_id,
         });
         Ok(request)
     }
@@ -255,7 +254,7 @@ impl Host {
     ) -> Result<Chat> {
         let (id, session) = (info.request_id.as_str(), request.session_id.clone());
         if let Some(handled) = app.answered_before(id, session.as_deref()).await? {
-            return Ok(answered(app, info, handled, inside.clone()));
+            return Ok(answered(app, info, handled, inside.clone()).await);
         }
         let files = app.files_of(&request.attachments).await?;
         let file_infos: Vec<_> = files.iter().map(|file| file.info.clone()).collect();
@@ -274,7 +273,7 @@ impl Host {
         let (request, metadata) = match intercepted {
             Some(Interception::Handled(handled)) => {
                 app.keep_answer(id, session.as_deref(), &handled).await;
-                return Ok(answered(app, info, handled, inside.clone()));
+                return Ok(answered(app, info, handled, inside.clone()).await);
             }
             Some(Interception::Rewrite(rewrite)) => rewritten(request, rewrite),
             None => (request, Map::new()),
@@ -298,6 +297,7 @@ impl Host {
                 history: request.history,
                 at_length: request.at_length,
                 caller_tools: request.caller_tools,
+                max_tool_calls: request.max_tool_calls,
                 message,
                 overrides: request.overrides,
                 request_id: Some(info.request_id.clone()),
@@ -329,7 +329,7 @@ impl Host {
 }
 
 /// The answer of a host plugin as a request of its own that ends at once. The session stays as it is.
-fn answered(app: &Application, info: &RequestInfo, handled: Handled, inside: Inside) -> Chat {
+async fn answered(app: &Application, info: &RequestInfo, handled: Handled, inside: Inside) -> Chat {
     let mut message = Message::assistant(handled.text.clone());
     if !handled.data.is_empty() {
         let told = serde_json::json!({ "status": handled.status, "data": handled.data });
@@ -343,7 +343,7 @@ fn answered(app: &Application, info: &RequestInfo, handled: Handled, inside: Ins
         caller_calls: Vec::new(),
     };
     let event = Arc::new(Event {
-        seq: UNNUMBERED,
+        seq: number_of(app).await,
         at: crate::time::now(),
         session_id: Some(info.session_id.clone()),
         request_id: Some(info.request_id.clone()),
@@ -361,6 +361,18 @@ fn answered(app: &Application, info: &RequestInfo, handled: Handled, inside: Ins
         handled: Some(handled),
         events: futures::stream::iter([event]).boxed(),
         ended,
+    }
+}
+
+/// A number of its own for an event that is not stored: whoever counts on by it misses nothing, and
+/// gets nothing twice. What a plugin did is done, so that it is told without one if need be.
+async fn number_of(app: &Application) -> u64 {
+    match app.shared.store.publish(&app.scope, Vec::new(), 1).await {
+        Ok(numbers) => numbers.reserved.start,
+        Err(error) => {
+            tracing::warn!(target: "orlop::host", %error, "an answer is told without a number");
+            UNNUMBERED
+        }
     }
 }
 

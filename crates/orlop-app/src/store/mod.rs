@@ -12,7 +12,7 @@ use crate::scope::Scope;
 use futures::future::BoxFuture;
 use orlop_core::types::SessionJson;
 use orlop_core::types::app_event::{Event, EventKind};
-use orlop_core::{Map, Result, Value};
+use orlop_core::{Map, NativeEnd, Result, Value};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::time::Duration;
@@ -196,7 +196,25 @@ pub struct Outline {
     pub head: Head,
     /// Its metadata.
     pub metadata: Map,
+    /// Its native history.
+    pub native: NativeOutline,
 }
+
+/// What is known of native history without reading it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub enum NativeOutline {
+    /// There is none.
+    #[default]
+    Absent,
+    /// It lay side by side with the messages when it was written.
+    SideBySide(NativeEnd),
+    /// It has to be read with the messages to know more of it.
+    Other,
+}
+
+/// The integrity value of native history that was cut along with its messages and nobody read
+/// since: it belongs to them, and whoever reads them makes the value.
+pub const CUT_UNREAD: &str = "cut";
 
 /// What is known of a session without its messages.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -355,8 +373,8 @@ pub struct Numbers {
 pub struct SessionWrite {
     /// The revision the change is made to; 0 creates the session.
     pub expected: u64,
-    /// For a new session: the stored session whose lists [`Segment::Kept`] means, and whose plugin
-    /// state is copied.
+    /// For a new session: the stored session whose lists [`Segment::Kept`] means, whose native
+    /// history [`NativeWrite::Copy`] means, and whose plugin state is copied.
     pub from: Option<String>,
     /// The agent.
     pub agent: Option<String>,
@@ -376,6 +394,8 @@ pub enum NativeWrite {
     /// Nothing.
     #[default]
     Keep,
+    /// For a new session: it is that of the session it is made from.
+    Copy,
     /// There is none any more.
     Drop,
     /// It is this.
@@ -386,6 +406,8 @@ pub enum NativeWrite {
         seal: Option<String>,
         /// The format.
         format: Option<String>,
+        /// Whether it is sealed to the messages and lies side by side with them.
+        side_by_side: bool,
     },
 }
 

@@ -152,6 +152,7 @@ mod tests {
             max_steps: 9,
             usage: Map::new(),
             caller_tools: Vec::new(),
+            tool_calls_left: None,
             caller_calls: Vec::new(),
             again: Again::default(),
             phase: Phase::Model,

@@ -44,7 +44,11 @@ pub struct Turn {
     /// Tools that the caller brought and runs itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub caller_tools: Vec<Map>,
-    /// Calls of these with which the turn ends.
+    /// How many further calls of the agent's own tools the caller allows; as many as there are if
+    /// it did not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_calls_left: Option<u64>,
+    /// Calls of tools of the caller with which the turn ends.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub caller_calls: Vec<CallerCall>,
     /// Which model is asked, and what is asked again.

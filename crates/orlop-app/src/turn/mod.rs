@@ -71,6 +71,8 @@ pub struct Request {
     /// Tools that the caller runs itself. A call of one ends the request; its result belongs into
     /// the `history` of the next one.
     pub caller_tools: Vec<Map>,
+    /// How many calls of the agent's own tools may run; those beyond it are refused.
+    pub max_tool_calls: Option<u64>,
     /// The user's message, appended then; none if the session has it already.
     pub message: Option<Message>,
     /// Settings of this request, over those of the session.
@@ -209,7 +211,10 @@ pub fn error_of(error: &Value) -> Error {
     let class = error.get("type").and_then(|class| serde_json::from_value(class.clone()).ok());
     let message = error.get("message").and_then(Value::as_str).unwrap_or("the request failed");
     let retryable = error.get("retryable").and_then(Value::as_bool).unwrap_or(false);
-    Error::new(class.unwrap_or(ErrorClass::Internal), message).with_retryable(retryable)
+    let wait = error.get(orlop_core::types::error::RETRY_AFTER).and_then(Value::as_u64);
+    Error::new(class.unwrap_or(ErrorClass::Internal), message)
+        .with_retryable(retryable)
+        .with_retry_after(wait.map(std::time::Duration::from_secs))
 }
 
 impl Application {
@@ -294,7 +299,8 @@ impl Application {
         request: Request,
         request_id: String,
     ) -> Result<Driver> {
-        let Request { session, history, at_length, caller_tools, message, .. } = request;
+        let Request { session, history, at_length, caller_tools, max_tool_calls, message, .. } =
+            request;
         let Request { overrides, stream, persist, approval, preface, instructions, .. } = request;
         let settled = self.settle_abandoned(id, &lock).await?;
         if settled && matches!(session, Target::Value(_)) {
@@ -345,6 +351,7 @@ impl Application {
             max_steps: max_steps(&config),
             usage: Map::new(),
             caller_tools,
+            tool_calls_left: max_tool_calls,
             caller_calls: Vec::new(),
             again: Again { repairs: output_repairs(&config), ..Again::default() },
             phase: Phase::Model,

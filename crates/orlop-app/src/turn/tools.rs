@@ -17,6 +17,9 @@ use std::time::Instant;
 /// The most calls of one answer. Every call that ends is a commit of its own, of the same size.
 const MAX_CALLS: usize = 1_024;
 
+/// Why a call does not run where the caller allows no further ones.
+const NONE_LEFT: &str = "this call was not run: the request allows no more calls of tools (max_tool_calls); go on without them";
+
 /// Why none of so many calls runs.
 pub(super) fn too_many(calls: usize) -> Option<String> {
     (calls > MAX_CALLS).then(|| {
@@ -83,6 +86,11 @@ impl Driver {
         let name = call.tool_name.clone().unwrap_or_default();
         if self.turn.caller_tools.iter().any(|tool| schema_name(tool) == Some(&name)) {
             return Ok((Call::of(id, call, CallState::Caller), Vec::new()));
+        }
+        match &mut self.turn.tool_calls_left {
+            Some(0) => return Ok(closed(id, raw, call, NONE_LEFT)),
+            Some(left) => *left -= 1,
+            None => {}
         }
         let tool = core.tool_for(&call, &self.config).await?;
         self.app.tool_called(tool.is_some().then_some(&name));

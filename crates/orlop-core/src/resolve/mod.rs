@@ -19,6 +19,7 @@ use crate::interop::{Interop, Registry};
 use crate::order;
 use crate::output::OutputSchema;
 use crate::plugin::{Manifest, Registered, RegisteredProvider};
+use crate::price::configured_cost;
 use orlop_types::tool::schema_name;
 use orlop_types::{Error, Map, Result, ToolDescriptor, Value};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -187,10 +188,11 @@ impl Core {
         set.or_else(|| self.select_provider(config).ok()??.provider.plugin.context_window(config))
     }
 
-    /// What an answer of `model` with these token counts cost in US dollars, if the configured
-    /// provider knows its price.
+    /// What an answer of `model` with these token counts cost in US dollars: by the price that is
+    /// configured, else by the one that the provider knows.
     pub fn cost(&self, config: &Config, model: &str, usage: &Map) -> Option<f64> {
-        self.select_provider(config).ok()??.provider.plugin.cost(model, usage)
+        configured_cost(config, usage)
+            .or_else(|| self.select_provider(config).ok()??.provider.plugin.cost(model, usage))
     }
 
     /// Asks the configured provider for its models now, and says why if it cannot tell.

@@ -11,10 +11,12 @@ mod modify;
 mod rebuild;
 mod slice;
 mod transcript;
+mod unread;
 
 pub use add::{NewMessage, Place};
 pub use slice::{Cut, Slice};
 pub use transcript::Transcript;
+pub use unread::{Added, NativeEnd};
 
 use crate::digest::{self, Digest};
 use orlop_types::json::merge_session_metadata;

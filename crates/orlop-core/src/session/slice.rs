@@ -65,8 +65,8 @@ impl Slice {
         keep
     }
 
-    /// The length of the prefix this slice is, if it is one.
-    fn prefix_len(&self, count: usize) -> Option<usize> {
+    /// The length of the prefix of `count` messages this slice is, if it is one.
+    pub fn prefix_len(&self, count: usize) -> Option<usize> {
         if !self.remove.is_empty() || self.start.is_some_and(|start| start != 0) {
             return None;
         }

@@ -149,8 +149,8 @@ pub(super) async fn fork(
     OptionalJson(fork): OptionalJson<Fork>,
 ) -> Result<Created<SessionSummary>, Problem> {
     let app = caller.app();
-    let made = app.fork_session(&id, fork.upto_index, fork.session_id.as_deref()).await?;
-    Ok(Created(summary(&app, made.session.id()).await?))
+    let made = app.fork_stored(&id, fork.upto_index, fork.session_id.as_deref()).await?;
+    Ok(Created(summary(&app, &made).await?))
 }
 
 pub(super) async fn branch(
@@ -160,7 +160,7 @@ pub(super) async fn branch(
 ) -> Result<Created<MadeBranch>, Problem> {
     let app = caller.app();
     let branch = app.branch_session(&id, new.index, new.session_id.as_deref()).await?;
-    let session = summary(&app, branch.loaded.session.id()).await?;
+    let session = summary(&app, &branch.session_id).await?;
     Ok(Created(MadeBranch { session, message: branch.message }))
 }
 
@@ -182,7 +182,7 @@ pub(super) async fn slice(
     let app = caller.app();
     let slice =
         orlop_core::Slice { start: slice.start, end: slice.end, remove: slice.remove_indices };
-    app.slice_session(&id, slice).await?;
+    app.slice_stored(&id, slice).await?;
     Ok(Json(summary(&app, &id).await?))
 }
 
@@ -223,7 +223,10 @@ pub(super) async fn add_message(
 ) -> Result<Created<SessionSummary>, Problem> {
     let message = message_of(new.message)?;
     let app = caller.app();
-    app.add_message(&id, message, new.after_index).await?;
+    match new.after_index {
+        None => app.add_messages(&id, vec![message]).await?,
+        place => drop(app.add_message(&id, message, place).await?),
+    }
     Ok(Created(summary(&app, &id).await?))
 }
 

@@ -480,7 +480,7 @@ impl JsonSchema for TraceEntry {
 #[derive(JsonSchema)]
 #[allow(dead_code, reason = "the document has its fields")]
 struct TraceFields {
-    /// `hook`, `model_call`, `tool_call`, `lifecycle` or `refused`.
+    /// `hook`, `model_call`, `tool_call`, `lifecycle`, `refused` or `action_refused`.
     kind: String,
     /// When it began, in microseconds since the request did.
     start_us: u64,
@@ -494,6 +494,8 @@ struct TraceFields {
     plugin_kind: Option<String>,
     /// Of a hook: its name.
     hook: Option<String>,
+    /// Of a hook that only asks what a plugin has: how often it was asked, told in one line.
+    calls: Option<u64>,
     /// Of a hook: what it answered, short, or its error.
     change: Option<Value>,
     /// Of a hook: whether there was no answer in time.

@@ -231,6 +231,6 @@ async fn remove_item(
     let app = caller.app();
     let head = session_of(&app, &id).await?;
     let place = i64::try_from(place_of(&head, &item)?).unwrap_or(i64::MAX);
-    app.slice_session(&head.id, Slice::without([place])).await?;
+    app.slice_stored(&head.id, Slice::without([place])).await?;
     shown(&app, &head).await
 }

@@ -171,7 +171,7 @@ pub(super) struct Done {
 
 /// Waits for the end of a request. A failure is an error, and so is a server that ends before.
 pub(super) async fn finish(caller: &Caller, begun: Begun) -> Answer<Done> {
-    let Begun { events, abandoned } = begun;
+    let Begun { events, abandoned, .. } = begun;
     let done = tokio::select! {
         biased;
         done = outcome_of(events) => done,

@@ -47,6 +47,17 @@ async fn what_is_not_returned_is_not_read() {
         ("GET", "/sessions/s?last=3", "", 3),
         ("GET", "/sessions/s/branches?index=-1", "", 16),
         ("GET", "//v1/conversations/conv_s/items?limit=2", "", 3),
+        ("POST", "/sessions/s/fork", "{}", 0),
+        ("POST", "/sessions/s/fork", r#"{"upto_index": 100}"#, 0),
+        ("POST", "/sessions/s/branches", r#"{"index": 200}"#, 16),
+        ("POST", "/sessions/s/messages", r#"{"role": "user", "content": "x"}"#, 0),
+        (
+            "POST",
+            "//v1/conversations/conv_s/items",
+            r#"{"items": [{"role": "user", "content": "x"}]}"#,
+            1,
+        ),
+        ("POST", "/sessions/s/slice", r#"{"end": 400}"#, 0),
         ("GET", "/sessions/s", "", MESSAGES),
         ("DELETE", "/sessions/s", "", 0),
     ];

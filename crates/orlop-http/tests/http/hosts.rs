@@ -223,3 +223,22 @@ async fn context_and_files_reach_the_model_in_order_and_are_not_kept() {
         }
     }
 }
+
+#[tokio::test] // L-20
+async fn what_a_plugin_answers_is_numbered_like_everything_that_happens() {
+    let plugin = ScriptedHost::new("mouth").intercept_chat_request(|input, _| async move {
+        let handled = || orlop_core::hooks::Handled::text("handled").into();
+        Ok(input.text.starts_with('/').then(handled))
+    });
+    let site = Site::open(&Scene::says(&["ok", "ok"]).host(plugin)).await;
+    site.session("s").await;
+    let mut numbers = Vec::new();
+    for says in ["hi", "/a", "again", "/b"] {
+        let body = json!({ "content": says, "stream": true });
+        let response = site.send(Method::POST, "/sessions/s/requests", body).await;
+        let told = response.text().await.unwrap();
+        let ids = told.lines().filter_map(|line| line.strip_prefix("id: "));
+        numbers.push(ids.map(|id| id.parse::<u64>().unwrap()).next_back().unwrap());
+    }
+    assert!(numbers.is_sorted_by(|a, b| a < b) && numbers[0] > 0, "{numbers:?}");
+}

@@ -134,3 +134,40 @@ async fn secrets_stay_at_home() {
     let told = log.lines().find(|line| line.contains("very-secret"));
     assert_eq!(told, None);
 }
+
+#[tokio::test] // K-20
+async fn a_wait_that_the_model_server_asks_for_reaches_the_client() {
+    let scene = Scene::default();
+    let busy = || {
+        let wait = std::time::Duration::from_millis(6_500);
+        Error::provider("too many requests").with_retryable(true).with_retry_after(wait)
+    };
+    for _ in 0..4 {
+        scene.provider.reply(ScriptedReply::default().failing(busy()));
+    }
+    let site = Site::open(&scene).await;
+    site.session("s").await;
+    let native = json!({ "content": "hi", "stream": false });
+    let message = json!({ "role": "user", "content": "hi" });
+    let openai = json!({ "model": "default", "input": "hi", "messages": [message] });
+    for (path, body) in [
+        ("/sessions/s/requests", &native),
+        ("//v1/responses", &openai),
+        ("//v1/chat/completions", &openai),
+    ] {
+        let response = site.send(Method::POST, path, body.clone()).await;
+        assert_eq!(
+            (response.status().as_u16(), &response.headers()["retry-after"]),
+            (502, &"7".parse().unwrap()),
+            "{path}"
+        );
+        let (_, problem) = answer(response).await;
+        let told = problem.get("retry_after_seconds").cloned();
+        assert_eq!(told, (path == "/sessions/s/requests").then(|| json!(7)), "{path}");
+    }
+    let stream = json!({ "content": "hi", "stream": true });
+    let told = site.send(Method::POST, "/sessions/s/requests", stream).await.text().await.unwrap();
+    let failed =
+        told.lines().rfind(|line| line.contains("request_failed") && line.starts_with("data:"));
+    assert!(failed.unwrap().contains("\"retry_after_seconds\":7"), "{told}");
+}

@@ -335,3 +335,26 @@ async fn probes_and_the_document_are_there_twice() {
     let (status, page) = site.get("//").await;
     assert!(status == 200 && page.as_str().unwrap().contains("Orlop"));
 }
+
+#[tokio::test] // K-09
+async fn the_document_says_what_a_session_id_may_be_wherever_one_is_asked_for() {
+    let site = Site::open(&Scene::default()).await;
+    let (_, document) = site.get("//openapi.json").await;
+    let of_path = document["paths"]["/api/v1/sessions/{id}"]["get"]["parameters"][0].clone();
+    let mut asked_for = Vec::new();
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap() {
+            for parameter in operation["parameters"].as_array().unwrap() {
+                if parameter["name"] == "session_id" {
+                    assert_eq!(parameter["schema"], of_path["schema"], "{method} {path}");
+                    asked_for.push(format!("{method} {}", path.replace("{agent}", "default")));
+                }
+            }
+        }
+    }
+    assert!(asked_for.len() >= 5, "{asked_for:?}");
+    // And it holds.
+    for get in asked_for.iter().filter_map(|it| it.strip_prefix("get ")) {
+        assert_eq!(site.get(&format!("/{get}?session_id=a%20b")).await.0, 400, "{get}");
+    }
+}

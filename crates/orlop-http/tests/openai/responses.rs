@@ -300,3 +300,33 @@ async fn a_completion_that_joins_a_stored_response_does_not_cancel_it() {
     let ended = client.stream("/responses/resp_mine?stream=true", Value::Null).await.rest().await;
     assert_eq!(ended.last().unwrap()["type"], "response.completed");
 }
+
+#[tokio::test]
+async fn no_more_tools_run_than_the_client_allows() {
+    let calls = |ids: &[&str]| {
+        let calls: Vec<_> = ids.iter().map(|id| (*id, "look", json!({}))).collect();
+        ScriptedReply::calls(&calls)
+    };
+    let own = || {
+        let look = ScriptedTool::new("look").offering(&["look"]);
+        look.execute_tool(|_, _| Ok(orlop_core::ToolReport::ok("waves")))
+    };
+    for (most, ran) in [(json!(null), 3), (json!(2), 2), (json!(0), 0)] {
+        let replies = vec![calls(&["a"]), calls(&["b", "c"]), ScriptedReply::text(&["done"])];
+        let client = Scene::of(replies).tool(own()).start().await;
+        let body = json!({ "model": "helper", "input": "look", "max_tool_calls": most });
+        let response = client.post("/responses", body).await;
+        assert_eq!((&response["max_tool_calls"], texts(&response)), (&most, vec!["done"]));
+        let output = response["output"].as_array().unwrap().iter();
+        let told: Vec<String> =
+            output.filter(|it| it["type"] == "mcp_call").map(|it| it.to_string()).collect();
+        let refused = told.iter().filter(|it| it.contains("max_tool_calls")).count();
+        assert_eq!((told.len(), refused), (3, 3 - ran), "{told:?}");
+        let kept = client.get(&format!("/responses/{}", id(&response))).await;
+        assert_eq!(kept["max_tool_calls"], most);
+    }
+    let client = Scene::says(&["ok"]).start().await;
+    let body = json!({ "model": "helper", "input": "look", "max_tool_calls": -1 });
+    let refused = client.refused("POST", "/responses", body).await;
+    assert!(refused.contains("max_tool_calls is a whole number"), "{refused}");
+}

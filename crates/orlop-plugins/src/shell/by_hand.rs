@@ -61,7 +61,7 @@ async fn run(command: &str, input: &InterceptInput, cx: &Context) -> Result<Hand
     place.begin().await?;
     let said = format!("$ {command}\n{printed}\n[I ran this command myself.]");
     let message = Message::user(said).with_metadata_entry("ran", json!({ "command": command }));
-    app.add_message(&request.session_id, message, None).await?;
+    app.add_messages(&request.session_id, vec![message]).await?;
     lock.release().await;
     let data = json!({
         "command": "!",

@@ -1,6 +1,6 @@
 //! Numbers: what one model call took, sums of them, and what they cost by a configured price.
 
-use orlop_core::{Config, Context, Map, Value};
+use orlop_core::{Context, Map, Value, configured_cost};
 use serde::{Deserialize, Serialize};
 
 /// Sums of model calls.
@@ -61,49 +61,12 @@ impl Tally {
 
 /// What an answer cost: by the configured price, else by what the provider knows.
 pub(super) fn cost(usage: &Map, model: &str, cx: &Context) -> Option<f64> {
-    by_price(usage, cx.config()).or_else(|| cx.cost(model, usage))
+    cx.cost(model, usage)
 }
 
 /// What the answers of a request cost so far: by the configured price, else as the request counted
 /// it itself, if it could.
 pub(crate) fn cost_so_far(usage: &Map, cx: &Context) -> Option<f64> {
-    by_price(usage, cx.config()).or_else(|| usage.get("cost").and_then(Value::as_f64))
-}
-
-fn by_price(usage: &Map, config: &Config) -> Option<f64> {
-    let price = config.get(super::NAME)?.get("price")?;
-    let dollars = |key: &str| price.get(key).and_then(Value::as_f64);
-    let (input, output) = (dollars("input")?, dollars("output")?);
-    let count = |key: &str| usage.get(key).and_then(Value::as_u64).unwrap_or(0);
-    let (read, written) = (count("cache_read_tokens"), count("cache_write_tokens"));
-    let fresh = count("input_tokens").saturating_sub(read).saturating_sub(written);
-    let sum = fresh as f64 * input
-        + read as f64 * dollars("cache_read").unwrap_or(input)
-        + written as f64 * dollars("cache_write").unwrap_or(input)
-        + count("output_tokens") as f64 * output;
-    Some(sum / 1_000_000.0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn a_configured_price_counts_cached_tokens_apart() {
-        let map = |value: Value| value.as_object().cloned().unwrap();
-        let usage = map(json!({
-            "input_tokens": 1_000_000, "output_tokens": 100_000, "cache_read_tokens": 500_000,
-            "cache_write_tokens": 100_000,
-        }));
-        let priced = |price: Value| {
-            by_price(&usage, &Config::new(map(json!({ "usage": { "price": price } }))))
-        };
-        assert_eq!(priced(json!({ "input": 1, "output": 10 })), Some(2.0));
-        assert_eq!(
-            priced(json!({ "input": 1, "output": 10, "cache_read": 0.1, "cache_write": 2 })),
-            Some(0.4 + 0.05 + 0.2 + 1.0)
-        );
-        assert_eq!(priced(json!({ "input": 1 })), None);
-    }
+    let counted = || usage.get("cost").and_then(Value::as_f64);
+    configured_cost(cx.config(), usage).or_else(counted)
 }

@@ -99,16 +99,23 @@ impl Failure {
     /// The error after `attempts` of these.
     pub(super) fn into_error(self, attempts: u32, retries: &Retries, secret: &Secret) -> Error {
         let mut message = format!("{}; {}", self.what, self.advice);
-        if let Repeat::After(wait) = self.repeat
-            && wait > retries.max_retry_after
-        {
-            let seconds = wait.as_secs();
-            message = format!("{}; it asks to wait {seconds} seconds: try again then", self.what);
+        let wait = match self.repeat {
+            Repeat::After(wait) if !wait.is_zero() => Some(wait),
+            _ => None,
+        };
+        if let Some(wait) = wait {
+            let seconds = wait.as_secs_f64().ceil();
+            message = match wait > retries.max_retry_after {
+                true => format!("{}; it asks to wait {seconds} seconds: try again then", self.what),
+                false => format!("{}; retry in {seconds} s", self.what),
+            };
         }
         if attempts > 1 {
             message = format!("{message} (tried {attempts} times)");
         }
-        let error = Error::provider(secret.mask(&message)).with_retryable(self.retryable);
+        let error = Error::provider(secret.mask(&message))
+            .with_retryable(self.retryable)
+            .with_retry_after(wait);
         let error = if self.too_long { error.with_context_overflow() } else { error };
         match self.body {
             Some(body) => error.with_provider_body(self.status, body),

@@ -5,8 +5,12 @@ use orlop_core::{Error, Result};
 use postgres::{Client, Transaction};
 
 /// What leads from each version to the next.
-const STEPS: &[&str] =
-    &[include_str!("schema_1.sql"), include_str!("schema_2.sql"), include_str!("schema_3.sql")];
+const STEPS: &[&str] = &[
+    include_str!("schema_1.sql"),
+    include_str!("schema_2.sql"),
+    include_str!("schema_3.sql"),
+    include_str!("schema_4.sql"),
+];
 
 /// The lock that those who prepare the tables take in turn; the number is arbitrary.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(5724893347921)";

@@ -4,8 +4,12 @@ use super::connection::Failure;
 use rusqlite::{Connection, TransactionBehavior};
 
 /// What leads from each version to the next.
-const STEPS: &[&str] =
-    &[include_str!("schema_1.sql"), include_str!("schema_2.sql"), include_str!("schema_3.sql")];
+const STEPS: &[&str] = &[
+    include_str!("schema_1.sql"),
+    include_str!("schema_2.sql"),
+    include_str!("schema_3.sql"),
+    include_str!("schema_4.sql"),
+];
 
 /// Marks a file as Orlop's: "Orlp".
 const APPLICATION_ID: i64 = 0x4f72_6c70;

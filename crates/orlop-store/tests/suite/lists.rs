@@ -5,7 +5,7 @@ use crate::place::{Place, on_every_store};
 use crate::steps::*;
 use futures::executor::block_on;
 use orlop_app::Scope;
-use orlop_app::store::{Lease, NativeWrite, Segment, SessionWrite, Store};
+use orlop_app::store::{Lease, NativeOutline, NativeWrite, Segment, SessionWrite, Store};
 use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, any, prop_oneof};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -285,6 +285,30 @@ async fn what_is_not_kept_from_a_source_is_not_there(place: &Place) {
     assert_eq!((fork.session.messages.len(), fork.session.native_messages), (0, None));
 }
 
+async fn native_history_of_a_source_is_copied_whole(place: &Place) {
+    let store = place.open();
+    let source = lease(&*store, &ana(), "source").await;
+    let items = Some(vec![new_native(&["n", "o"])]);
+    let (seal, format) = (Some("seal".to_owned()), Some("chat".to_owned()));
+    let native = NativeWrite::Set { items, seal, format, side_by_side: true };
+    let full = SessionWrite { native, ..write(0, vec![new(&["m", "o"])]) };
+    save(&*store, &ana(), &source, full).await.unwrap();
+    let fork = lease(&*store, &ana(), "fork").await;
+    let from = Some("source".to_owned());
+    let copy = SessionWrite { from, native: NativeWrite::Copy, ..write(0, vec![kept(0..2)]) };
+    save(&*store, &ana(), &fork, copy).await.unwrap();
+    let outline = async |id| store.outline(&ana(), id).await.unwrap().unwrap().native;
+    assert_eq!(outline("fork").await, outline("source").await);
+    assert!(matches!(outline("fork").await, NativeOutline::SideBySide(_)));
+    let lists = async |id| {
+        let session = store.load(&ana(), id).await.unwrap().unwrap().session;
+        let native = session.native_messages.unwrap_or_default();
+        let native: Vec<String> = native.iter().map(|item| item.wire().to_owned()).collect();
+        (session.messages, native, session.native_integrity)
+    };
+    assert_eq!(lists("fork").await, lists("source").await);
+}
+
 /// Where the database stood, so as to see how much a step writes.
 struct WrittenSoFar(i64);
 
@@ -331,4 +355,6 @@ on_every_store! {
     a_fork_of_a_long_session_writes_no_items;
     #[test]
     what_is_not_kept_from_a_source_is_not_there;
+    #[test]
+    native_history_of_a_source_is_copied_whole;
 }

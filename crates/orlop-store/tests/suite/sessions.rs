@@ -2,9 +2,11 @@
 
 use crate::place::{Place, on_every_store};
 use crate::steps::*;
-use orlop_app::store::{Archived, Commit, Head, ListQuery, NativeWrite, Outline, SessionWrite};
+use orlop_app::store::{
+    Archived, Commit, Head, ListQuery, NativeOutline, NativeWrite, Outline, SessionWrite,
+};
 use orlop_core::ErrorClass::{BadArgument, Conflict, NotFound, OutOfRange};
-use orlop_core::Message;
+use orlop_core::{Message, NativeEnd};
 use serde_json::json;
 
 async fn an_unknown_session_is_nothing(place: &Place) {
@@ -35,6 +37,7 @@ async fn a_session_comes_back_as_it_was_saved(place: &Place) {
             items: Some(vec![new_native(&["n1"])]),
             seal: Some("seal".to_owned()),
             format: Some("chat".to_owned()),
+            side_by_side: true,
         },
         ..Default::default()
     };
@@ -58,7 +61,12 @@ async fn a_session_comes_back_as_it_was_saved(place: &Place) {
     };
     assert_eq!(stored.head, head);
     assert_eq!(again.head(&ana(), "s").await.unwrap(), Some(head.clone()));
-    let outline = Outline { head, metadata: stored.session.metadata.clone() };
+    let native = NativeOutline::SideBySide(NativeEnd {
+        len: 1,
+        seal: Some("seal".to_owned()),
+        format: Some("chat".to_owned()),
+    });
+    let outline = Outline { head, metadata: stored.session.metadata.clone(), native };
     assert_eq!(again.outline(&ana(), "s").await.unwrap(), Some(outline));
     let session = stored.session;
     assert_eq!(session.session_id, "s");
@@ -105,7 +113,8 @@ async fn native_history_is_kept_set_and_dropped(place: &Place) {
     assert_eq!(native(2, set_native(vec![], "a")).await, (Some(0), some("a")));
     let items = vec![new_native(&["1", "2"])];
     assert_eq!(native(3, set_native(items, "b")).await, (Some(2), some("b")));
-    let seal_only = NativeWrite::Set { items: None, seal: some("c"), format: None };
+    let seal_only =
+        NativeWrite::Set { items: None, seal: some("c"), format: None, side_by_side: false };
     assert_eq!(native(4, seal_only).await, (Some(2), some("c")));
     assert_eq!(native(5, set_native(vec![kept(1..2)], "d")).await, (Some(1), some("d")));
     assert_eq!(native(6, NativeWrite::Drop).await, (None, None));

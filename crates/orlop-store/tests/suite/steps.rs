@@ -63,7 +63,8 @@ pub(crate) fn write(expected: u64, messages: Vec<Segment>) -> SessionWrite {
 
 /// Native history that is set.
 pub(crate) fn set_native(items: Vec<Segment>, seal: &str) -> NativeWrite {
-    NativeWrite::Set { items: Some(items), seal: Some(seal.to_owned()), format: None }
+    let seal = Some(seal.to_owned());
+    NativeWrite::Set { items: Some(items), seal, format: None, side_by_side: false }
 }
 
 /// A step that changes a session and nothing else.

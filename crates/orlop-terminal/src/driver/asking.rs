@@ -189,8 +189,7 @@ impl Asking {
     async fn fork_before(&self, sent: &Sent) -> Result<Option<String>> {
         let last = sent.index.checked_sub(1).and_then(|last| i64::try_from(last).ok());
         let Some(last) = last else { return Ok(None) };
-        let fork = self.app.fork_session(&sent.session, Some(last), None).await?;
-        Ok(Some(fork.session.id().to_owned()))
+        self.app.fork_stored(&sent.session, Some(last), None).await.map(Some)
     }
 
     async fn attach(&self, path: &Path) -> Result<String> {

@@ -103,7 +103,7 @@ async fn request(app: &Application, run: &Run, text: String) -> Result<ChatReque
         output::tell("orlop: permissions are skipped: every tool call runs without a question");
     }
     if let (Some(id), true) = (&session_id, run.fork) {
-        session_id = Some(app.fork_session(id, None, None).await?.session.id().to_owned());
+        session_id = Some(app.fork_stored(id, None, None).await?);
     }
     let mut metadata = Map::from_iter([("working_dir".to_owned(), folder.into())]);
     if let Some(title) = &run.title {

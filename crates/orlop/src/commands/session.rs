@@ -64,8 +64,7 @@ pub(super) async fn run(workplace: Workplace, command: Session) -> Result<ExitCo
             Ok(ExitCode::SUCCESS)
         }
         Session::Fork { id, at, id_of_fork } => {
-            let fork = app.fork_session(&id, at, id_of_fork.as_deref()).await?;
-            output::line(fork.session.id())?;
+            output::line(&app.fork_stored(&id, at, id_of_fork.as_deref()).await?)?;
             Ok(ExitCode::SUCCESS)
         }
         Session::Edit(edit) => change(&app, edit).await,

@@ -8,12 +8,10 @@ use super::stored::{self, CONTEXT, Stored};
 use crate::openai::conversations::session_of;
 use crate::openai::error::{Answer, Failure};
 use crate::openai::turns::{self, Caller, seconds_now};
-use futures::stream::StreamExt;
 use orlop_app::store::Head;
-use orlop_app::{Application, ChatRequest, UNNUMBERED, Wait};
+use orlop_app::{Application, ChatRequest, Wait};
 use orlop_core::{Error, Map, Message, Value};
 use std::collections::HashMap;
-use std::pin::Pin;
 use std::time::Duration;
 
 /// How long what follows a turn, whose last event its client has seen, may keep its session.
@@ -75,7 +73,7 @@ pub(super) async fn begin(caller: &Caller, wanted: &mut Wanted) -> Answer<Begun>
     };
     let request = |place: &Place| asked(caller, wanted, &response, &model, place, &messages);
     let began = caller.chat(request(&place)).await;
-    let mut turn = match (began, &previous) {
+    let turn = match (began, &previous) {
         // Somebody else goes on with the conversation just now: each has its own from here.
         (Err(failure), Some(previous)) if failure.is_conflict() => {
             let place = carried(app, previous).await?;
@@ -84,11 +82,7 @@ pub(super) async fn begin(caller: &Caller, wanted: &mut Wanted) -> Answer<Begun>
         (began, _) => began?,
     };
     let hold = turns::is_judged(&config, &wanted.overrides);
-    // Turns have told something by now.
-    let mut events = turn.events.peekable();
-    let first = Pin::new(&mut events).peek().await;
-    let is_over = first.is_some_and(|event| event.kind.ends_request() && event.seq == UNNUMBERED);
-    turn.events = events.boxed();
+    let is_over = turn.is_handled;
     if is_over {
         response.set("store", false);
     }
@@ -116,6 +110,7 @@ fn asked(
         agent_id: Some(model.to_owned()),
         instructions: wanted.instructions.clone(),
         caller_tools: wanted.tools.clone(),
+        max_tool_calls: wanted.max_tool_calls,
         overrides: wanted.overrides.clone(),
         stream: wanted.stream,
         wait: Wait::For(AFTERMATH),
@@ -182,9 +177,9 @@ async fn is_busy(app: &Application, session: &str) -> Answer<bool> {
 async fn fork(app: &Application, previous: &Stored, model: &str) -> Answer<Place> {
     let length = previous.length()?;
     let upto = i64::try_from(length).unwrap_or(i64::MAX) - 1;
-    let fork = app.fork_session(&previous.record.session, Some(upto), None).await?;
-    let id = fork.session.id().to_owned();
-    if fork.session.agent_id() != Some(model) {
+    let id = app.fork_stored(&previous.record.session, Some(upto), None).await?;
+    let agent = app.store().head(app.scope(), &id).await?.and_then(|head| head.agent);
+    if agent.as_deref() != Some(model) {
         app.switch_agent(&id, model).await?;
     }
     Ok(Place { session: Some(id), length, exactly: true, ..Place::default() })

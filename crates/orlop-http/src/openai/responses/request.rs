@@ -38,6 +38,8 @@ pub(super) struct Wanted {
     pub(super) stream: bool,
     pub(super) background: bool,
     pub(super) store: bool,
+    /// How many calls of the agent's own tools may run.
+    pub(super) max_tool_calls: Option<u64>,
     fields: Map,
 }
 
@@ -64,6 +66,12 @@ impl CreateResponse {
             Some(Value::Bool(flag)) => Ok(*flag),
             Some(_) => Err(Failure::bad(key, format!("{key} is true or false"))),
         };
+        let max_tool_calls = match fields.get("max_tool_calls") {
+            None | Some(Value::Null) => None,
+            Some(most) => Some(most.as_u64().ok_or_else(|| {
+                Failure::bad("max_tool_calls", "max_tool_calls is a whole number, 0 or more")
+            })?),
+        };
         let conversation = match fields.get("conversation") {
             Some(Value::Object(it)) => it.get("id").and_then(Value::as_str).map(str::to_owned),
             _ => text("conversation")?,
@@ -79,6 +87,7 @@ impl CreateResponse {
             stream: flag("stream", false)?,
             background: flag("background", false)?,
             store: flag("store", true)?,
+            max_tool_calls,
             fields,
         };
         wanted.agreeing()

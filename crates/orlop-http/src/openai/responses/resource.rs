@@ -55,8 +55,7 @@ impl Resource {
             "incomplete_details": null,
             "instructions": given("instructions"),
             "max_output_tokens": given("max_output_tokens"),
-            // Steps are what agents are limited by, and that is not the same.
-            "max_tool_calls": null,
+            "max_tool_calls": given("max_tool_calls"),
             "model": model,
             "output": [],
             "parallel_tool_calls": or("parallel_tool_calls", true.into()),

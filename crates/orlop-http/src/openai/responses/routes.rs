@@ -74,7 +74,8 @@ async fn retrieve(
         .knowing(known)
         .after(how.starting_after);
     let abandoned = Abandoned::unless_stored(&app, &stored.request, true);
-    event_stream(&caller, turns::Begun { events, abandoned }, stream, slot).map(Shown::of)
+    event_stream(&caller, turns::Begun { events, abandoned, is_handled: false }, stream, slot)
+        .map(Shown::of)
 }
 
 async fn cancel(caller: Caller, Path(id): Path<String>) -> Answer<Shown<Response>> {
