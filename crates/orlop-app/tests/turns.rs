@@ -80,6 +80,14 @@ async fn the_trace_of_a_request_names_every_hook_with_its_time() {
         let entry = find(plugin, "execute_action");
         assert!(entry["action"].is_string() && entry["lifecycle"].is_string(), "{entry:?}");
     }
+    // What a plugin is asked for again and again stands there once for what is stored together.
+    let asked: Vec<&Map> = trace
+        .iter()
+        .filter(|entry| entry["kind"] == "hook" && entry["hook"] == "get_actions")
+        .filter(|entry| entry["plugin"] == "recorder")
+        .collect();
+    assert!(asked.len() < 4 && asked.iter().all(|entry| entry["change"].is_null()), "{asked:?}");
+    assert!(asked.iter().any(|entry| entry["calls"].as_u64() > Some(1)), "{asked:?}");
     let came = |entry: &Map| entry["kind"] == "lifecycle" && entry["detail"] == "request_complete";
     assert_eq!(trace.iter().filter(|entry| came(entry)).count(), 1);
     let models = trace.iter().filter(|entry| entry["kind"] == "model_call").count();

@@ -514,6 +514,55 @@ async fn tools_that_have_changed_are_asked_for_again() {
     assert_eq!(offered().await, 3);
 }
 
+/// Counts how often it is asked for its tools.
+#[derive(Default)]
+struct Counting(std::sync::atomic::AtomicU64);
+
+impl Plugin for Counting {
+    fn manifest(&self) -> Manifest {
+        Manifest::new("counting", "1.0.0").without_models().only_for_requests(&["key"])
+    }
+}
+
+impl Tool for Counting {
+    fn get_tool_schemas<'a>(
+        &'a self,
+        _: &'a ToolSchemasInput,
+        _: &'a Context,
+    ) -> Answer<'a, Vec<Map>> {
+        self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        Answer::ok(vec![map(json!({"name": "t"}))])
+    }
+    fn execute_tool<'a>(&'a self, _: &'a ToolInput, _: &'a Context) -> Answer<'a, ToolReport> {
+        Answer::ok(ToolReport::ok("done"))
+    }
+}
+
+#[tokio::test] // D-20
+async fn what_differs_in_keys_of_requests_only_is_resolved_once_and_keeps_its_own_keys() {
+    let log = Log::new();
+    let seen = log.clone();
+    let feature = ScriptedFeature::new("looks")
+        .init(|_, _| Ok(StateChange::patch(map(json!({"config": {"added": 1}})))))
+        .initialize_request(move |input, _| {
+            let config = &input.state.config;
+            seen.add(format!("{:?} {:?}", config.get("key"), config.get("added").is_some()));
+            Ok(RequestChange::default())
+        });
+    let counting = Arc::new(Counting::default());
+    let mut core = core_with(&replying(3)).unwrap();
+    core.register_feature(Arc::new(feature)).unwrap();
+    core.register_tool(counting.clone()).unwrap();
+    for values in [json!({"key": "a"}), json!({"key": "b"}), json!({})] {
+        send(&core, &config(values)).await.unwrap();
+    }
+    let expected = ["Some(String(\"a\")) true", "Some(String(\"b\")) true", "None true"];
+    assert_eq!(log.lines(), expected);
+    assert_eq!(counting.0.load(std::sync::atomic::Ordering::Relaxed), 1);
+    core.tool_schemas(&config(json!({"key": "a", "other": 1}))).await.unwrap();
+    assert_eq!(counting.0.load(std::sync::atomic::Ordering::Relaxed), 2);
+}
+
 #[test] // D-21
 fn plugins_are_kept_in_the_order_of_registration() {
     let mut core = Core::new();
