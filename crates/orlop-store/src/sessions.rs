@@ -258,8 +258,8 @@ fn list_rows(
     let wanted =
         [(query.archived == Archived::Only, ARCHIVED), (query.pinned == Some(true), PINNED)];
     for (_, text) in wanted.into_iter().filter(|(is_wanted, _)| *is_wanted) {
-        params.push(text.into());
-        conditions += &format!(" AND {find}(metadata, ${}) > 0", params.len());
+        // In these words, because there is an index of such sessions with the same words.
+        conditions += &format!(" AND {find}(metadata, '{text}') > 0");
     }
     for (column, text) in [("title_folded", title), ("metadata", metadata)] {
         if let Some(text) = text {
