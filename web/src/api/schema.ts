@@ -2012,7 +2012,7 @@ export interface components {
         };
         /** @description What ran, from when, for how long, and what came of it. */
         TraceEntry: {
-            /** @description `hook`, `model_call`, `tool_call`, `lifecycle` or `refused`. */
+            /** @description `hook`, `model_call`, `tool_call`, `lifecycle`, `refused` or `action_refused`. */
             kind: string;
             /**
              * Format: uint64
@@ -2032,6 +2032,11 @@ export interface components {
             plugin_kind?: string | null;
             /** @description Of a hook: its name. */
             hook?: string | null;
+            /**
+             * Format: uint64
+             * @description Of a hook that only asks what a plugin has: how often it was asked, told in one line.
+             */
+            calls?: number | null;
             /** @description Of a hook: what it answered, short, or its error. */
             change?: unknown;
             /** @description Of a hook: whether there was no answer in time. */
