@@ -88,7 +88,11 @@ test("every picture is taken", async () => {
   await tab.idle();
   await expect.poll(() => tab.page.title()).toContain("Tide table an hour late");
   const session = `/#/s/${tab.sessionId}`;
-  await take("timeline", session, DESK, (tab) => inspector(tab, "Request", "By plugin"));
+  await take("timeline", session, DESK, async (tab) => {
+    await inspector(tab, "Request", "By plugin");
+    // What plugins offer for calls comes after the conversation, and moves it.
+    await tab.page.getByRole("button", { name: "More for the call" }).first().waitFor();
+  });
 
   await tab.page.locator('.composer input[type="file"]').setInputFiles(resolve(import.meta.dirname, "demo/docs/spring-tide.png"));
   await tab.page.getByRole("list", { name: "Attached files" }).getByText("13 KB").waitFor();
