@@ -264,14 +264,11 @@ impl Operation<'_> {
         for (name, schema) in fields.into_iter().flatten() {
             let mut schema = schema.clone();
             let description = schema.as_object_mut().and_then(|it| it.shift_remove("description"));
-            // A parameter is there or not; none is null.
-            if let Some(Value::Array(types)) = schema.get_mut("type") {
-                types.retain(|kind| kind != "null");
-                if let [one] = types.as_slice() {
-                    schema["type"] = one.clone();
-                }
+            if schema.get("format").is_some_and(|format| format == "uint64") {
+                schema["maximum"] = u64::MAX.into();
             }
             if name == "session_id" {
+                schema["type"] = "string".into();
                 schema["minLength"] = 1.into();
                 schema["maxLength"] = orlop_app::MAX_ID.into();
                 schema["pattern"] = ID.into();

@@ -211,6 +211,11 @@ pub(super) async fn lifecycle(
     Path((id, name)): Path<(String, String)>,
     OptionalJson(told): OptionalJson<Told>,
 ) -> Result<Json<LifecycleResults>, Problem> {
+    if name.len() > orlop_app::MAX_ID {
+        let most = orlop_app::MAX_ID;
+        let why = format!("the name of a lifecycle has at most {most} letters; correct it");
+        return Err(Error::bad_argument(why).into());
+    }
     let app = caller.app();
     let run = app.run_stored_lifecycle(&name, &id, told.context).await?;
     Ok(Json(LifecycleResults { results: run.results, session: summary(&app, &id).await? }))

@@ -227,6 +227,8 @@ async fn a_lifecycle_runs_by_name_and_what_it_changes_is_stored() {
     assert_eq!((status, &run["results"][0]["plugin"]), (200, &json!("marker")));
     assert_eq!(kept(site.host.app(), "s", "mark").await, "red");
     assert_eq!(site.post("/sessions/t/lifecycle/my_moment", json!({})).await.0, 404);
+    let long = format!("/sessions/s/lifecycle/{}", "x".repeat(orlop_app::MAX_ID + 1));
+    assert_eq!(site.post(&long, json!({})).await.0, 400);
 }
 
 fn form(name: &str, media_type: &str, bytes: &str) -> (String, String) {
