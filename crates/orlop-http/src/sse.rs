@@ -181,7 +181,7 @@ impl Input for LastEventId {
     fn describe(operation: &mut Operation<'_>) {
         operation.asks_header(
             "Last-Event-ID",
-            json!({ "type": "integer", "format": "uint64", "minimum": 0 }),
+            json!({ "type": "integer", "format": "uint64", "minimum": 0, "maximum": u64::MAX }),
             "The `id` of the last event that the client has: it wants those that follow. It counts before `after`.",
         );
     }

@@ -2975,13 +2975,13 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only those whose title contains this text. */
-                query?: string;
+                query?: string | null;
                 /** @description Only those of this agent. */
-                agent_id?: string;
+                agent_id?: string | null;
                 /** @description At most so many; 50 if it is not said, and 1000 at most. */
-                limit?: number;
+                limit?: number | null;
                 /** @description Goes on where a page ended. */
-                cursor?: string;
+                cursor?: string | null;
                 /** @description Also those in which an agent worked for another one. */
                 sub_sessions?: boolean;
                 /** @description Which of those that were put away; none of them if it is not said. */
@@ -3110,7 +3110,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only the last so many messages; all if it is not said. */
-                last?: number;
+                last?: number | null;
             };
             header?: {
                 /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
@@ -3854,9 +3854,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description At most so many messages; 100 if it is not said, and 500 at most. */
-                last?: number;
+                last?: number | null;
                 /** @description Only those before this position. */
-                before?: number;
+                before?: number | null;
             };
             header?: {
                 /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
@@ -3943,7 +3943,7 @@ export interface operations {
                 /** @description The words, all of which have to occur in a message. */
                 query: string;
                 /** @description At most so many sessions; 20 if it is not said. */
-                limit?: number;
+                limit?: number | null;
             };
             header?: {
                 /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
@@ -3983,7 +3983,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description At most so many; 20 if it is not said, and 100 at most. */
-                limit?: number;
+                limit?: number | null;
             };
             header?: {
                 /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
@@ -4112,7 +4112,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Events after this number; all if it is not said. */
-                after?: number;
+                after?: number | null;
             };
             header?: {
                 /** @description The `id` of the last event that the client has: it wants those that follow. It counts before `after`. */
@@ -4632,12 +4632,12 @@ export interface operations {
                 /** @description Only those of this session. */
                 session_id?: string;
                 /** @description Those after this number, and then what happens; without it only what happens. */
-                after?: number;
+                after?: number | null;
                 /**
                  * @description Whether fragments of messages and the progress of tools are among them; they are if it is
                  *     not said.
                  */
-                fragments?: boolean;
+                fragments?: boolean | null;
             };
             header?: {
                 /** @description The `id` of the last event that the client has: it wants those that follow. It counts before `after`. */
@@ -4867,9 +4867,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description null */
-                stream?: boolean;
+                stream?: boolean | null;
                 /** @description null */
-                starting_after?: number;
+                starting_after?: number | null;
             };
             header?: {
                 /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
@@ -5008,11 +5008,11 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description null */
-                limit?: number;
+                limit?: number | null;
                 /** @description null */
-                order?: string;
+                order?: string | null;
                 /** @description null */
-                after?: string;
+                after?: string | null;
             };
             header?: {
                 /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
@@ -5235,11 +5235,11 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description null */
-                limit?: number;
+                limit?: number | null;
                 /** @description null */
-                order?: string;
+                order?: string | null;
                 /** @description null */
-                after?: string;
+                after?: string | null;
             };
             header?: {
                 /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
