@@ -89,14 +89,13 @@ impl Config {
         self.values().is_empty()
     }
 
-    /// The content without some keys of the first level; `None` if it has none of them.
-    pub(crate) fn fingerprint_without(&self, keys: &[&str]) -> Option<Fingerprint> {
+    /// This without some keys of the first level; `None` if it has none of them.
+    pub(crate) fn without(&self, keys: &[&str]) -> Option<Self> {
         if !keys.iter().any(|key| self.values().contains_key(*key)) {
             return None;
         }
         let rest = self.values().iter().filter(|(key, _)| !keys.contains(&key.as_str()));
-        let rest = rest.map(|(key, value)| (key.clone(), value.clone())).collect();
-        Some(Fingerprint::of(&Value::Object(rest)))
+        Some(Self::new(rest.map(|(key, value)| (key.clone(), value.clone())).collect()))
     }
 
     /// Identifies the content: equal configurations have equal fingerprints.

@@ -210,9 +210,9 @@ impl Core {
             return Ok(known);
         }
         let request_keys = self.request_keys();
-        let common = config.fingerprint_without(&request_keys);
-        if let Some(common) = common
-            && let Some(known) = self.remembered(common, config).await
+        let common = config.without(&request_keys);
+        if let Some(common) = &common
+            && let Some(known) = self.remembered(common.fingerprint(), config).await
         {
             let own = Arc::new(known.with_config(config, &request_keys));
             self.caches.put(config.fingerprint(), own.clone());
@@ -230,7 +230,8 @@ impl Core {
         );
         self.caches.put(config.fingerprint(), resolution.clone());
         if let Some(common) = common {
-            self.caches.put(common, resolution.clone());
+            let shared = resolution.with_config(&common, &request_keys);
+            self.caches.put(common.fingerprint(), Arc::new(shared));
         }
         Ok(resolution)
     }
