@@ -4,7 +4,7 @@
 use crate::application::Application;
 use crate::sessions::Summary;
 use crate::store::{Archived, Head, ListQuery};
-use orlop_core::{Error, Map, Message, Result, Role, Session, Value};
+use orlop_core::{Error, ErrorClass, Map, Message, Result, Role, Session, Value};
 
 /// The metadata of a branch: the session it left and the place of the message, `SESSION#INDEX`.
 const POINT: &str = "branch_point";
@@ -72,9 +72,17 @@ impl Application {
         Err(Error::bad_argument(format!("no message of the user stands at {index} or before it")))
     }
 
-    /// The tries there are at a message of a session.
+    /// The tries there are at a message of a session; none where the message is not: somebody else may
+    /// have taken it back in the meantime.
     pub async fn branches(&self, id: &str, index: i64) -> Result<Branches> {
-        let (place, _) = self.asked_at(id, index).await?;
+        let place = match self.asked_at(id, index).await {
+            Ok((place, _)) => place,
+            Err(error) if error.class() == ErrorClass::BadArgument => {
+                let message_index = usize::try_from(index).unwrap_or_default();
+                return Ok(Branches { sessions: Vec::new(), current: None, message_index });
+            }
+            Err(error) => return Err(error),
+        };
         let (of, point) = self.point_of(id, place).await?;
         let root = point.rsplit_once('#').map_or("", |(root, _)| root);
         let query = ListQuery {
