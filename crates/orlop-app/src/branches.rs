@@ -75,6 +75,7 @@ impl Application {
     /// The tries there are at a message of a session; none where the message is not: somebody else may
     /// have taken it back in the meantime.
     pub async fn branches(&self, id: &str, index: i64) -> Result<Branches> {
+        self.outlined(id).await?;
         let place = match self.asked_at(id, index).await {
             Ok((place, _)) => place,
             Err(error) if error.class() == ErrorClass::BadArgument => {

@@ -102,6 +102,7 @@ async fn a_message_is_tried_again_on_a_branch_and_sessions_are_put_away() {
     let (status, none) = site.get("/sessions/s/branches?index=9").await;
     assert_eq!((status, ids(&none), &none["current"]), (200, vec![], &Value::Null));
     assert_eq!(site.get("/sessions/nobody/branches?index=0").await.0, 404);
+    assert_eq!(site.get("/sessions/no%20id/branches?index=0").await.0, 400);
 
     let (_, away) = site.patch("/sessions/s", json!({ "metadata": { "archived": true } })).await;
     assert_eq!(away["archived"], true);
