@@ -78,7 +78,9 @@ impl Application {
         self.outlined(id).await?;
         let place = match self.asked_at(id, index).await {
             Ok((place, _)) => place,
-            Err(error) if error.class() == ErrorClass::BadArgument => {
+            Err(error)
+                if matches!(error.class(), ErrorClass::OutOfRange | ErrorClass::BadArgument) =>
+            {
                 let message_index = usize::try_from(index).unwrap_or_default();
                 return Ok(Branches { sessions: Vec::new(), current: None, message_index });
             }
