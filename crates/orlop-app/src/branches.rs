@@ -4,7 +4,7 @@
 use crate::application::Application;
 use crate::sessions::Summary;
 use crate::store::{Archived, Head, ListQuery};
-use orlop_core::{Error, ErrorClass, Map, Message, Result, Role, Session, Value};
+use orlop_core::{Error, Map, Message, Result, Role, Session, Value};
 
 /// The metadata of a branch: the session it left and the place of the message, `SESSION#INDEX`.
 const POINT: &str = "branch_point";
@@ -58,33 +58,38 @@ impl Application {
     /// The message of the user at a place, or the last one before it, and where it stands. Reads no
     /// more messages than lie between.
     pub(crate) async fn asked_at(&self, id: &str, index: i64) -> Result<(usize, Message)> {
-        let head = self.outlined(id).await?.head;
-        let place = place_of(index, head.message_count)?;
+        let count = self.outlined(id).await?.head.message_count;
+        let found = self.last_asked(id, place_of(index, count)?).await?;
+        found.ok_or_else(|| {
+            Error::bad_argument(format!("no message of the user stands at {index} or before it"))
+        })
+    }
+
+    /// The last message of the user up to a place.
+    async fn last_asked(&self, id: &str, place: usize) -> Result<Option<(usize, Message)>> {
         let mut end = place + 1;
         while end > 0 {
             let range = end.saturating_sub(AT_ONCE)..end;
             end = range.start;
             let found = self.store().messages(self.scope(), id, range).await?.unwrap_or_default();
             if let Some(at) = found.iter().rposition(|message| message.role() == Role::User) {
-                return Ok((end + at, found[at].clone()));
+                return Ok(Some((end + at, found[at].clone())));
             }
         }
-        Err(Error::bad_argument(format!("no message of the user stands at {index} or before it")))
+        Ok(None)
     }
 
     /// The tries there are at a message of a session; none where the message is not: somebody else may
     /// have taken it back in the meantime.
     pub async fn branches(&self, id: &str, index: i64) -> Result<Branches> {
-        self.outlined(id).await?;
-        let place = match self.asked_at(id, index).await {
-            Ok((place, _)) => place,
-            Err(error)
-                if matches!(error.class(), ErrorClass::OutOfRange | ErrorClass::BadArgument) =>
-            {
-                let message_index = usize::try_from(index).unwrap_or_default();
-                return Ok(Branches { sessions: Vec::new(), current: None, message_index });
-            }
-            Err(error) => return Err(error),
+        let count = self.outlined(id).await?.head.message_count;
+        let asked = match place_of(index, count) {
+            Ok(place) => self.last_asked(id, place).await?,
+            Err(_) => None,
+        };
+        let Some((place, _)) = asked else {
+            let message_index = usize::try_from(index).unwrap_or_default();
+            return Ok(Branches { sessions: Vec::new(), current: None, message_index });
         };
         let (of, point) = self.point_of(id, place).await?;
         let root = point.rsplit_once('#').map_or("", |(root, _)| root);

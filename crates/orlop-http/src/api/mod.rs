@@ -11,6 +11,7 @@ mod requests;
 mod sessions;
 mod shares;
 mod system;
+mod trace;
 mod view;
 
 use crate::route::Routes;

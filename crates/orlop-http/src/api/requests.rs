@@ -1,9 +1,10 @@
 //! Turns: sending one, following it, stopping it. A turn goes on whoever listens.
 
 use super::sessions::summary;
+use super::trace::TraceEntry;
 use super::view::{
     After, Allowed, ApprovalPolicy, Cancel, List, ListRequests, NewRequest, RequestView,
-    TraceEntry, TurnResult, Verdict,
+    TurnResult, Verdict,
 };
 use crate::begin::Events;
 use crate::caller::{Caller, Chat, Read, told_headers};
