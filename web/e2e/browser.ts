@@ -2,7 +2,7 @@
 
 import { AxeBuilder } from "./axe";
 import { type Browser, type BrowserContextOptions, type Locator, type Page, chromium } from "playwright-core";
-import { expect } from "vitest";
+import { expect, onTestFailed } from "vitest";
 
 /** Where the page is: a server, or the near end of a cable to one. */
 interface Place {
@@ -57,6 +57,7 @@ export class Tab {
     });
     if (process.env.ORLOP_PAGE) await serveFolder(page, server, process.env.ORLOP_PAGE);
     page.setDefaultTimeout(15_000);
+    onTestFailed(() => tab.tell());
     await page.goto(server.url + path);
     await tab.composer.waitFor();
     return tab;
@@ -135,6 +136,13 @@ export class Tab {
   /** Nothing is wider than the view. */
   async fits(): Promise<void> {
     expect(await this.page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
+  }
+
+  /** Prints what was to be seen when a test failed, and what was complained about: the one look at it there is. */
+  private async tell(): Promise<void> {
+    if (this.page.isClosed()) return;
+    const seen = await this.page.evaluate(() => ({ state: document.querySelector('[role="feed"]')?.getAttribute("aria-busy"), text: document.body.innerText })).catch(String);
+    console.error("the page was", this.page.url(), seen, this.complaints);
   }
 
   /** The text that is focused, as a screen reader would name it. */

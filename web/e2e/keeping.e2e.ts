@@ -102,6 +102,26 @@ test("what is sent while the network is gone arrives once, whatever is looked at
   await tab.quietButCutOff();
 });
 
+test("an answer that ends while its session is being read is shown", async () => {
+  const id = await server.session("hello");
+  const tab = await Tab.open(browser, server);
+  let reads = 0;
+  // The session as it was just before the end, and the request as it was just after.
+  await tab.page.route(
+    (url) => url.pathname === `/api/v1/sessions/${id}`,
+    async (route) => {
+      const response = await route.fetch();
+      const session = (await response.json()) as { messages: unknown[] };
+      reads += 1;
+      await route.fulfill({ response, json: reads === 1 ? { ...session, messages: session.messages.slice(0, -1) } : session });
+    },
+  );
+  await goTo(tab, id);
+  await tab.answer.getByText("Aye.").waitFor();
+  expect(reads).toBe(2);
+  await tab.quiet();
+});
+
 test("the first message of a session that cannot be made is kept", async () => {
   const tab = await Tab.open(browser, server);
   const refuse = (url: URL) => url.pathname === "/api/v1/sessions";

@@ -88,9 +88,9 @@ test("what every shipped tool gives back is drawn in a form the page knows", asy
   const question = tab.page.getByRole("form", { name: "Which unit?" });
   await question.getByLabel("feet").check();
   await question.getByRole("button", { name: "Answer", exact: true }).click();
-  await tab.answer.getByText("That was all.").waitFor();
   await tab.idle();
   await tab.page.setViewportSize({ width: 1280, height: 6_000 });
+  await tab.answer.getByText("That was all.").waitFor();
   for (const { name } of calls(address)) {
     const head = tab.page.getByRole("button", { name: new RegExp(`^${name}\\b`) });
     if ((await head.getAttribute("aria-expanded")) !== "true") await head.click();

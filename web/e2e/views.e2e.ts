@@ -436,6 +436,29 @@ test("a session of 10,000 messages opens at its end, keeps few of them in the pa
   await tab.quiet();
 });
 
+test("the view stays at the end while what stands above changes its size", async () => {
+  const tab = await Tab.session(browser, server, worked);
+  await tab.answer.waitFor();
+  const view = tab.page.locator(".scroller");
+  const toEnd = () => view.evaluate((view) => view.scrollHeight - view.scrollTop - view.clientHeight);
+  await expect.poll(toEnd).toBeLessThan(2);
+  // Past the time in which everything is taken for sizes that become known.
+  await tab.page.evaluate(() => {
+    const { now } = performance;
+    performance.now = () => now.call(performance) + 5_000;
+  });
+  await view.evaluate((view) => {
+    const feed = view.querySelector<HTMLElement>('[role="feed"]');
+    if (feed) feed.style.paddingBottom = "700px";
+    view.scrollTop -= 60;
+  });
+  await expect.poll(toEnd).toBeLessThan(2);
+  await view.evaluate((view) => (view.scrollTop -= 300));
+  await tab.page.getByRole("button", { name: "Jump to latest" }).click();
+  await expect.poll(toEnd).toBeLessThan(2);
+  await tab.quiet();
+});
+
 test("the view stays where the reader scrolled to while an answer grows", async () => {
   const tab = await Tab.session(browser, server, worked);
   await tab.answer.waitFor();

@@ -25,6 +25,9 @@ const NEAR = 48;
 /** So long it takes until sizes are known, at most. */
 const SETTLE_MS = 600;
 
+/** So long after a key, a wheel or a finger the view moves by it. */
+const BY_HAND_MS = 1_000;
+
 export function MessageList({ sessionId, items, busy, after, shown = 0 }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
   const list = useRef<VirtualizerHandle>(null);
@@ -32,13 +35,17 @@ export function MessageList({ sessionId, items, busy, after, shown = 0 }: Props)
   const lastOffset = useRef(0);
   // On the way to the end, sizes become known and the view is moved about; that is nobody scrolling away.
   const goingUntil = useRef(0);
+  const byHandUntil = useRef(0);
+  const lastHeight = useRef(0);
   const count = useRef(items.length);
   count.current = items.length;
   const [away, setAway] = useState(false);
 
   const toEnd = useCallback(() => {
     const view = scroller.current;
-    if (view) view.scrollTop = view.scrollHeight;
+    if (!view) return;
+    view.scrollTop = view.scrollHeight;
+    lastHeight.current = view.scrollHeight;
   }, []);
 
   /** Goes to the end and stays there. */
@@ -84,10 +91,14 @@ export function MessageList({ sessionId, items, busy, after, shown = 0 }: Props)
     const view = scroller.current;
     if (!view) return;
     const distance = view.scrollHeight - view.scrollTop - view.clientHeight;
+    const now = performance.now();
+    // A card that closes moves the view, too, and is nobody scrolling away.
+    const byItself = view.scrollHeight !== lastHeight.current && now > byHandUntil.current;
     if (distance < NEAR) sticks.current = true;
-    else if (performance.now() < goingUntil.current) toEnd();
+    else if (now < goingUntil.current || (sticks.current && byItself)) toEnd();
     else if (view.scrollTop < lastOffset.current - 1) sticks.current = false;
     lastOffset.current = view.scrollTop;
+    lastHeight.current = view.scrollHeight;
     setAway(!sticks.current && distance > NEAR * 4);
   };
 
@@ -104,6 +115,7 @@ export function MessageList({ sessionId, items, busy, after, shown = 0 }: Props)
 
   const letGo = () => {
     goingUntil.current = 0;
+    byHandUntil.current = performance.now() + BY_HAND_MS;
   };
 
   // The browser's own way rolls there, and stops where sizes become known on the way.

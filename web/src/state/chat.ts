@@ -11,7 +11,7 @@ import { type Aside, type Conversation, isAside, isBusy, joining, loaded, newCon
 import { newId } from "./ids";
 import { textOf } from "./items";
 import { type Outbox, type Outgoing, again, hold, messageOf, moved, put, requestOf, waitingIn, without } from "./outbox";
-import { withResults } from "./transcript";
+import { isUnanswered, withResults } from "./transcript";
 import type { Page } from "./page";
 import { TryFinder } from "./tries";
 import { applyEvent, begunAgain, newTurn } from "./turn";
@@ -28,6 +28,10 @@ interface Delivery {
   entry: Outgoing;
   stop: AbortController;
   taken: boolean;
+}
+
+function runs({ status }: RequestState): boolean {
+  return status === "running" || status === "waiting";
 }
 
 export class Chat {
@@ -128,10 +132,12 @@ export class Chat {
         this.page.api.session(id, first ? TAIL : null, opening.signal),
         first ? this.page.api.requests(id, 1, opening.signal) : [],
       ]);
+      const newest = requests[0] ?? null;
       if (opening.signal.aborted) return;
       if (ends !== this.ends) return await this.load(id);
-      this.show(id, session, requests[0] ?? null);
-      if (session.first_index > 0) await this.load(id);
+      this.show(id, session, newest);
+      // The request may have ended between the two answers.
+      if (session.first_index > 0 || (newest && !runs(newest) && isUnanswered(session.messages))) await this.load(id);
     } catch (error) {
       const problem = asProblem(error);
       if (opening.signal.aborted || !this.conversation) return;
@@ -145,7 +151,7 @@ export class Chat {
     const { conversation } = this;
     if (conversation?.sessionId !== id) return;
     this.set(loaded(conversation, session));
-    if (newest?.status === "running" || newest?.status === "waiting") this.join(newest.request_id);
+    if (newest && runs(newest)) this.join(newest.request_id);
     else if (newest?.status === "completed" && !conversation.turn) void this.recall(newest.request_id);
     this.deliver(id);
   }

@@ -133,6 +133,12 @@ export function withResults(messages: readonly Message[], index: number): number
   return [index, ...results];
 }
 
+/** Whether the last message waits for another one: a question without an answer, or a call without a result. */
+export function isUnanswered(messages: readonly Message[]): boolean {
+  const last = messages.at(-1);
+  return last !== undefined && (last.role !== "assistant" || callsOf(last.metadata).length > 0);
+}
+
 function callIdOf(message: Message): string | null {
   const id = message.metadata?.tool_call_id;
   return typeof id === "string" ? id : null;
