@@ -2,7 +2,6 @@
 //! can be shown before it is applied, and the change of a session action can be undone.
 
 use crate::application::{Application, ApplicationEntry, Step};
-use crate::lock::Wait;
 use crate::scope::check_id;
 use crate::sessions::updated;
 use crate::store::ChangeNote;
@@ -156,7 +155,7 @@ impl Application {
     /// Runs an action of a feature or an extension on a stored session, and stores the session.
     pub async fn execute_session_action(&self, id: &str, call: ActionCall) -> Result<Acted> {
         let app = self.in_flow().changing("run an action that changes a session")?;
-        let lock = app.lock(id, Wait::default()).await?;
+        let lock = app.lock(id, app.wait).await?;
         let (plugin, action) = (call.plugin.clone(), call.action.clone());
         let (before, session, result) = app.act(id, call).await?;
         let note = (before != session).then(|| ChangeNote {

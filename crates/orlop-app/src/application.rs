@@ -122,6 +122,7 @@ impl Builder {
             tracer: None,
             caller: CallContext::new("application"),
             read_only: false,
+            wait: Wait::default(),
         })
     }
 }
@@ -273,6 +274,8 @@ pub struct Application {
     /// What the caller and its surface told, carried along to hooks.
     pub(crate) caller: CallContext,
     pub(crate) read_only: bool,
+    /// How long operations wait for a session that somebody else works on.
+    pub(crate) wait: Wait,
 }
 
 /// A session with what is needed to work on it.
@@ -336,6 +339,11 @@ impl Application {
         Self { caller, ..self.clone() }
     }
 
+    /// The same handle, whose operations wait so long for a session that somebody else works on.
+    pub fn waiting(&self, wait: Wait) -> Self {
+        Self { wait, ..self.clone() }
+    }
+
     /// The same handle for requests that a plugin makes of its own accord: they are counted to it,
     /// and to the session and the request they are made for. What the caller told stays behind.
     pub fn on_behalf_of(&self, plugin: &str, cx: &orlop_core::Context) -> Self {
@@ -389,7 +397,7 @@ impl Application {
     /// Takes the lock on a session. Within one flow it can be taken any number of times; a handle
     /// that is in no flow yet gets one with [`begin`](Self::begin).
     pub async fn acquire_session_lock(&self, session_id: &str) -> Result<SessionLock> {
-        self.lock(session_id, Wait::default()).await
+        self.lock(session_id, self.wait).await
     }
 
     pub(crate) async fn lock(&self, session_id: &str, wait: Wait) -> Result<SessionLock> {

@@ -2,7 +2,6 @@
 //! the one before left it.
 
 use crate::application::{Agent, Application, ApplicationEntry};
-use crate::lock::Wait;
 use crate::sessions::updated;
 use orlop_core::hooks::{ApplicationActionInput, ApplicationActionsInput, Hook};
 use orlop_core::types::nearest::nearest;
@@ -35,7 +34,7 @@ impl Application {
         extra: Map,
     ) -> Result<LifecycleRun> {
         let app = self.in_flow().telling(extra).changing("run a lifecycle")?;
-        let lock = app.lock(session_id, Wait::default()).await?;
+        let lock = app.lock(session_id, app.wait).await?;
         let session = app.session(session_id).await?.session;
         let agent = app.agent_of(&session)?;
         let config = app.effective(&agent, &session, &[]);

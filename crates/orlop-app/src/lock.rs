@@ -15,11 +15,16 @@ use tokio::time::Instant;
 /// How long a lease lasts without being renewed.
 const LEASE: Duration = Duration::from_secs(15);
 
+/// How long what follows a turn may keep its session.
+const AFTERMATH: Duration = Duration::from_secs(5);
+
 /// How long to wait for a session that somebody else works on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wait {
     /// Not at all: a busy session is a conflict.
     No,
+    /// Not for a turn that runs, but for what follows one whose end was told already.
+    Briefly,
     /// So long.
     For(Duration),
 }
@@ -188,6 +193,8 @@ impl Locks {
         }
         let deadline = match wait {
             Wait::No => None,
+            Wait::Briefly if self.is_answering(scope, session).await? => None,
+            Wait::Briefly => Some(Instant::now() + AFTERMATH),
             Wait::For(time) => Some(Instant::now() + time),
         };
         let turn = self.queue(scope, session, deadline).await?;
@@ -206,6 +213,11 @@ impl Locks {
         });
         locked(&flow.held).insert(session.to_owned(), Arc::downgrade(&held));
         Ok(SessionLock(held))
+    }
+
+    async fn is_answering(&self, scope: &Scope, session: &str) -> Result<bool> {
+        let last = self.store.turns(scope, Some(session), 1).await?;
+        Ok(last.first().is_some_and(|turn| !turn.settled))
     }
 
     /// How many sessions are locked by this process.

@@ -12,7 +12,7 @@ use orlop_core::hooks::Hook;
 use orlop_core::types::app_event::EventKind;
 use orlop_core::types::app_event::SessionState;
 use orlop_core::{
-    Error, Map, Message, NewMessage, Place, Result, Session, Slice, TriggerSource, Value, lifecycle,
+    Error, ErrorClass, Map, Message, NewMessage, Place, Result, Session, Slice, TriggerSource, Value, lifecycle,
 };
 use serde::Serialize;
 
@@ -105,7 +105,7 @@ impl Application {
     ) -> Result<Loaded> {
         let app = self.in_flow().changing("create a session")?;
         let id = new.id.clone().unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
-        let lock = app.lock(&id, Wait::default()).await?;
+        let lock = app.lock(&id, app.wait).await?;
         if app.shared.store.head(&app.scope, &id).await?.is_some() {
             return Err(is_taken(&id));
         }
@@ -200,7 +200,7 @@ impl Application {
             return Ok(session.clone());
         }
         let app = self.in_flow();
-        let lock = app.lock(session.id(), Wait::default()).await?;
+        let lock = app.lock(session.id(), app.wait).await?;
         let saved = app.save_locked(&lock, session.clone(), |_| updated("save")).await?;
         lock.release().await;
         Ok(saved)
@@ -363,7 +363,7 @@ impl Application {
         new_id: Option<&str>,
     ) -> Result<Loaded> {
         let app = self.in_flow().changing("fork a session")?;
-        let source_lock = app.lock(id, Wait::default()).await?;
+        let source_lock = app.lock(id, app.wait).await?;
         let source = app.known(id).await?.ok_or_else(|| not_found(id))?;
         let agent = app.agent_of(&source.session)?;
         let new_id = new_id.map_or_else(|| uuid::Uuid::new_v4().to_string(), str::to_owned);
@@ -380,7 +380,7 @@ impl Application {
             None => source.session.with_id(new_id.clone()),
         };
         let fork = without_marks(fork);
-        let lock = app.lock(&new_id, Wait::default()).await?;
+        let lock = app.lock(&new_id, app.wait).await?;
         // The source as JSON costs its whole length; it is made only for those who look at it.
         let owned = match app.hooked().listens(lifecycle::SESSION_FORK, &agent, &config).await? {
             true => vec![("original_session", source.session.to_json())],
@@ -468,7 +468,7 @@ impl Application {
             ));
         }
         let app = self.in_flow().changing("change a session")?;
-        let lock = app.lock(id, Wait::default()).await?;
+        let lock = app.lock(id, app.wait).await?;
         if !app.patch_outline(&lock, &patch, updated("metadata")).await? {
             let session = app.session(id).await?.session.with_metadata_patch(&patch);
             app.save_locked(&lock, session, |_| updated("metadata")).await?;
@@ -484,7 +484,7 @@ impl Application {
         edit: impl AsyncFnOnce(&Application, Loaded) -> Result<Session>,
     ) -> Result<Session> {
         let app = self.in_flow().changing("change a session")?;
-        let lock = app.lock(id, Wait::default()).await?;
+        let lock = app.lock(id, app.wait).await?;
         let loaded = app.session(id).await?;
         let session = edit(&app, loaded).await?;
         let session = app.save_locked(&lock, session, |_| updated(change)).await?;
@@ -523,7 +523,7 @@ impl Application {
         };
         let session =
             session.with_metadata_patch(&Map::from_iter([("agent_id".to_owned(), agent.into())]));
-        let lock = app.lock(session.id(), Wait::default()).await?;
+        let lock = app.lock(session.id(), app.wait).await?;
         if app.shared.store.head(&app.scope, session.id()).await?.is_some() {
             return Err(Error::conflict(format!(
                 "there is a session \"{}\" already; import under another id",
@@ -540,10 +540,11 @@ impl Application {
         Ok(session)
     }
 
-    /// Deletes a session with its turns, events, plugin state and assets.
+    /// Deletes a session with its turns, events, plugin state and assets. A request that runs on it
+    /// is cancelled.
     pub async fn delete_session(&self, id: &str, reason: Option<&str>) -> Result<()> {
         let app = self.in_flow().changing("delete a session")?;
-        let lock = app.lock(id, Wait::default()).await?;
+        let lock = app.lock_for_good(id).await?;
         let outlined = app.outlined(id).await?.session;
         let agent = app
             .agent_of(&outlined)
@@ -587,6 +588,20 @@ impl Application {
         Ok(())
     }
 
+    /// The lock on a session that nobody is to work on any more, not even a request that does.
+    async fn lock_for_good(&self, id: &str) -> Result<SessionLock> {
+        match self.lock(id, Wait::No).await {
+            Err(error) if error.class() == ErrorClass::Conflict => {
+                let last = self.shared.store.turns(&self.scope, Some(id), 1).await?;
+                for turn in last.into_iter().filter(|turn| !turn.settled) {
+                    self.cancel_request(&turn.request, "the session is deleted").await?;
+                }
+                self.lock(id, Wait::default()).await
+            }
+            taken => taken,
+        }
+    }
+
     /// A session with another agent: the new agent's core and settings, and the session with its
     /// id in it. Stores nothing. With `lifecycles` the switch is prepared and told of.
     pub async fn update_agent(
@@ -623,7 +638,7 @@ impl Application {
     /// plugin takes part in the switch, or looks at what is saved.
     pub async fn switch_agent(&self, id: &str, agent_id: &str) -> Result<()> {
         let app = self.in_flow().changing("switch an agent")?;
-        let lock = app.lock(id, Wait::default()).await?;
+        let lock = app.lock(id, app.wait).await?;
         let outlined = app.metadata_of(id).await?;
         let event = EventKind::AgentSwitched {
             previous_agent_id: outlined.agent_id().map(str::to_owned),

@@ -28,6 +28,11 @@ pub fn unix_seconds(moment: &str) -> Option<i64> {
     moment.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_second)
 }
 
+/// The milliseconds since 1970 of a moment in RFC 3339; `None` if it is none.
+pub(crate) fn unix_ms(moment: &str) -> Option<i64> {
+    moment.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_millisecond)
+}
+
 /// Now, in RFC 3339.
 pub fn now() -> String {
     rfc3339(now_ms())

@@ -1,7 +1,6 @@
 //! Taking back the change of one action later, if nothing newer touched the same place.
 
 use crate::application::{Application, Step};
-use crate::lock::Wait;
 use crate::persist;
 use crate::sessions::updated;
 use crate::store::ChangeNote;
@@ -106,7 +105,7 @@ impl Application {
     /// Takes back the change of one action. A conflict if something newer touched what it made.
     pub async fn undo(&self, session_id: &str, change_id: &str) -> Result<Session> {
         let app = self.in_flow().changing("undo a change")?;
-        let lock = app.lock(session_id, Wait::default()).await?;
+        let lock = app.lock(session_id, app.wait).await?;
         let loaded = app.session(session_id).await?;
         let change = app
             .shared

@@ -4,7 +4,7 @@
 //! loaded instead.
 
 use crate::application::Application;
-use crate::lock::{SessionLock, Wait};
+use crate::lock::SessionLock;
 use crate::outline::{Outlined, title};
 use crate::persist::{message_item, native_item, title_in};
 use crate::scope::check_id;
@@ -28,7 +28,7 @@ impl Application {
         new_id: Option<&str>,
     ) -> Result<String> {
         let app = self.in_flow().changing("fork a session")?;
-        let lock = app.lock(id, Wait::default()).await?;
+        let lock = app.lock(id, app.wait).await?;
         let new_id = new_id.map_or_else(|| uuid::Uuid::new_v4().to_string(), str::to_owned);
         if !app.is_forked_unread(id, upto, &new_id).await? {
             app.fork_session(id, upto, Some(&new_id)).await?;
@@ -54,7 +54,7 @@ impl Application {
                 None => return Ok(false),
             },
         };
-        let lock = self.lock(new_id, Wait::default()).await?;
+        let lock = self.lock(new_id, self.wait).await?;
         let fork = without_marks(source.session.clone());
         let write = SessionWrite {
             expected: 0,
@@ -77,7 +77,7 @@ impl Application {
     /// Keeps the messages that `slice` selects, as [`slice_session`](Self::slice_session) does.
     pub async fn slice_stored(&self, id: &str, slice: Slice) -> Result<()> {
         let app = self.in_flow().changing("change a session")?;
-        let lock = app.lock(id, Wait::default()).await?;
+        let lock = app.lock(id, app.wait).await?;
         if !app.is_cut_unread(&lock, &slice).await? {
             app.slice_session(id, slice).await?;
         }
@@ -107,7 +107,7 @@ impl Application {
     /// Adds messages at the end, all of them or none.
     pub async fn add_messages(&self, id: &str, messages: Vec<Message>) -> Result<()> {
         let app = self.in_flow().changing("change a session")?;
-        let lock = app.lock(id, Wait::default()).await?;
+        let lock = app.lock(id, app.wait).await?;
         if !app.is_added_unread(&lock, &messages).await? {
             app.add_read(id, messages).await?;
         }

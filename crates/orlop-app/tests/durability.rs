@@ -457,6 +457,11 @@ async fn a_busy_session_is_waited_for_or_refused() {
         let busy = app.send_request(Request { wait, ..ask("s", "no") }).await.err().unwrap();
         assert_eq!((busy.class(), busy.retryable()), (ErrorClass::Conflict, true), "{busy}");
     }
+    // Who does not wait for an answer is told at once, whatever they want to change.
+    let title = || serde_json::from_value(serde_json::json!({ "title": "t" })).unwrap();
+    let briefly = app.waiting(Wait::Briefly);
+    let busy = briefly.patch_session("s", title()).await.unwrap_err();
+    assert_eq!((busy.class(), busy.retryable()), (ErrorClass::Conflict, true), "{busy}");
     let mut second = Box::pin(app.send_request(ask("s", "2")));
     for _ in 0..20 {
         tokio::task::yield_now().await;
@@ -466,6 +471,25 @@ async fn a_busy_session_is_waited_for_or_refused() {
     first.finish().await.unwrap();
     second.await.unwrap().finish().await.unwrap();
     assert_eq!(said(&app, "s").await, "1|a|2|b");
+    briefly.patch_session("s", title()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_session_that_is_deleted_ends_the_request_that_runs_on_it() {
+    let scene = Scene::default();
+    let gate = Gate::new();
+    scene.provider.reply(ScriptedReply::text(&["a"]).waiting_for(&gate));
+    let app = scene.start().await;
+    let mut request = app.send_request(ask("s", "1")).await.unwrap();
+    gate.reached().await;
+    app.waiting(Wait::Briefly).delete_session("s", None).await.unwrap();
+    let mut last = None;
+    while let Some(event) = request.next().await {
+        last = Some(event);
+    }
+    let EventKind::RequestCancelled { reason } = &last.unwrap().kind else { panic!("it goes on") };
+    assert_eq!(reason, "the session is deleted");
+    assert!(app.load_session("s").await.unwrap().is_none());
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use crate::server::Server;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
-use orlop_app::{Application, Host};
+use orlop_app::{Application, Host, Wait};
 use orlop_core::{CallContext, Map, TriggerSource, Value};
 use serde_json::json;
 use std::marker::PhantomData;
@@ -75,7 +75,7 @@ impl<R> Caller<R> {
 
     /// The same, with data of the client.
     pub(crate) fn app_telling(&self, data: Map) -> Application {
-        self.host.app().called_with(self.context(data))
+        self.host.app().called_with(self.context(data)).waiting(Wait::Briefly)
     }
 
     /// What hooks are told: `server`, `request_id`, and data of the client, which cannot stand in

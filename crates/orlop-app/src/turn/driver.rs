@@ -5,7 +5,7 @@ use super::machine::{CallState, Effect, Input, Next, Outcome, Turn};
 use super::models::Models;
 use super::{Control, Decision, FRAGMENTS};
 use crate::application::{Agent, Application, Step};
-use crate::hub::Feed;
+use crate::feed::Feed;
 use crate::lock::{SessionLock, locked};
 use crate::store::ChangeNote;
 use crate::time::now;

@@ -232,7 +232,9 @@ impl Application {
         let request_id =
             request.request_id.clone().unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
         check_id("request", &request_id)?;
-        let app = Self { tracer: self.new_tracer(), ..self.in_flow() };
+        // Who waits here is who sent it; plugins have more time.
+        let wait = Wait::default();
+        let app = Self { tracer: self.new_tracer(), wait, ..self.in_flow() };
         let closely = request.closely;
         if request.request_id.is_none() {
             return Ok(app.prepare(request, request_id).await?.spawn(closely));

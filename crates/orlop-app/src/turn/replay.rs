@@ -1,7 +1,7 @@
 //! The events of one request: those that are stored, then those that happen, to its end.
 
 use crate::application::Application;
-use crate::hub::Feed;
+use crate::feed::Feed;
 use crate::scope::check_id;
 use crate::store::EventQuery;
 use futures::stream::{BoxStream, StreamExt};

@@ -19,7 +19,6 @@ use axum::response::{IntoResponse, Response};
 use futures::stream::StreamExt;
 use orlop_app::{Approval, ChatRequest, Decision, EventKind, Wait, error_of};
 use orlop_core::{Error, ErrorClass, Value};
-use std::time::Duration;
 
 impl Input for HeaderMap {
     fn describe(_: &mut Operation<'_>) {}
@@ -111,7 +110,10 @@ async fn begun(
     new: NewRequest,
 ) -> Result<Events, Problem> {
     summary(&caller.app(), session_id).await?;
-    let wait = patience(caller, session_id, new.queue).await?;
+    let wait = match new.queue {
+        true => Wait::For(caller.server.limits().queue_timeout),
+        false => Wait::Briefly,
+    };
     let queued = new.queue.then(|| caller.server.metrics().queued());
     let request = ChatRequest {
         session_id: Some(session_id.to_owned()),
@@ -134,23 +136,6 @@ async fn begun(
     };
     Ok(caller.server.begin(&caller.identity, request, queued).await?.events)
 }
-
-/// How long a request waits for its session: not for a turn that runs, unless it queues, but for
-/// what follows a turn whose last event its client has seen.
-async fn patience(caller: &Caller<Chat>, session_id: &str, queue: bool) -> Result<Wait, Problem> {
-    if queue {
-        return Ok(Wait::For(caller.server.limits().queue_timeout));
-    }
-    let app = caller.app();
-    let last = app.store().turns(app.scope(), Some(session_id), 1).await?;
-    Ok(match last.first().is_some_and(|turn| !turn.settled) {
-        true => Wait::No,
-        false => Wait::For(AFTERMATH),
-    })
-}
-
-/// How long what follows a turn may keep its session.
-const AFTERMATH: Duration = Duration::from_secs(5);
 
 /// Waits for the end of a turn.
 async fn whole(

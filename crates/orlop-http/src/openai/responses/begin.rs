@@ -12,10 +12,6 @@ use orlop_app::store::Head;
 use orlop_app::{Application, ChatRequest, Wait};
 use orlop_core::{Error, Map, Message, Value};
 use std::collections::HashMap;
-use std::time::Duration;
-
-/// How long what follows a turn, whose last event its client has seen, may keep its session.
-const AFTERMATH: Duration = Duration::from_secs(5);
 
 /// A response under way.
 pub(super) struct Begun {
@@ -113,7 +109,7 @@ fn asked(
         max_tool_calls: wanted.max_tool_calls,
         overrides: wanted.overrides.clone(),
         stream: wanted.stream,
-        wait: Wait::For(AFTERMATH),
+        wait: Wait::Briefly,
         persist: (!wanted.store).then_some(false),
         context: request.context.clone().with(CONTEXT, Value::Object(kept)),
         ..request

@@ -1,0 +1,343 @@
+//! The events of one running turn, fragments included, so that a client that comes back in the middle
+//! misses nothing. What is durable is in the store as well and outlives the process.
+
+use crate::lock::locked;
+use crate::said::Said;
+use futures::stream::{BoxStream, StreamExt};
+use orlop_core::types::app_event::Event;
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex};
+use tokio::sync::Notify;
+
+/// How many fragments are held for readers that do not keep up.
+const MAX_WAITING: usize = 20_000;
+
+/// How many events a reader that is told when it is slow may be behind.
+const MAX_BEHIND: u64 = 1_024;
+
+/// How many fragments there are before those that everybody has seen are put together.
+const LOOSE: usize = 16;
+
+/// The events of one running turn.
+#[derive(Default)]
+pub(crate) struct Feed {
+    state: Mutex<FeedState>,
+    changed: Notify,
+    /// Told once: those who wait for the end only need not wake up for every event.
+    ended: Notify,
+}
+
+#[derive(Default)]
+struct FeedState {
+    /// In the order of their numbers.
+    held: VecDeque<Held>,
+    /// How many events there were so far.
+    told: u64,
+    /// How many of them are fragments.
+    fragments: usize,
+    /// How many fragments are held one by one, and with how many they are put together.
+    loose: usize,
+    loose_at_most: usize,
+    /// The last number each reader has seen.
+    readers: HashMap<u64, u64>,
+    next_reader: u64,
+    ended: bool,
+}
+
+/// Events that are held, and how many were told before them.
+struct Held {
+    place: u64,
+    what: What,
+}
+
+enum What {
+    One(Arc<Event>),
+    /// Fragments that every reader has seen, for those who come later.
+    Said(Box<Said>),
+}
+
+impl Held {
+    fn first(&self) -> u64 {
+        match &self.what {
+            What::One(event) => event.seq,
+            What::Said(said) => said.first(),
+        }
+    }
+
+    fn last(&self) -> u64 {
+        match &self.what {
+            What::One(event) => event.seq,
+            What::Said(said) => said.last(),
+        }
+    }
+
+    fn is_durable(&self) -> bool {
+        matches!(&self.what, What::One(event) if event.kind.is_durable())
+    }
+
+    /// The first event with a number above `after`, and how many were told before it.
+    fn next(&self, after: u64) -> Option<(u64, Arc<Event>)> {
+        match &self.what {
+            What::One(event) => Some((self.place, event.clone())),
+            What::Said(said) => {
+                let seq = said.first().max(after + 1);
+                Some((self.place + seq - said.first(), Arc::new(said.event(seq)?)))
+            }
+        }
+    }
+}
+
+impl Feed {
+    pub(crate) fn push(&self, event: Arc<Event>) {
+        {
+            let mut state = locked(&self.state);
+            let durable = event.kind.is_durable();
+            let place = state.told;
+            state.told += 1;
+            state.held.push_back(Held { place, what: What::One(event) });
+            if durable {
+                state.forget_fragments();
+            } else {
+                state.fragments += 1;
+                state.loose += 1;
+                state.put_together();
+            }
+        }
+        self.changed.notify_waiters();
+    }
+
+    /// The number of the first event it has.
+    pub(crate) fn first(&self) -> Option<u64> {
+        locked(&self.state).held.front().map(Held::first)
+    }
+
+    pub(crate) fn end(&self) {
+        locked(&self.state).ended = true;
+        self.changed.notify_waiters();
+        self.ended.notify_waiters();
+    }
+
+    /// Waits for the end of the turn.
+    pub(crate) async fn closed(&self) {
+        let ended = self.ended.notified();
+        let mut ended = std::pin::pin!(ended);
+        ended.as_mut().enable();
+        if !locked(&self.state).ended {
+            ended.await;
+        }
+    }
+
+    /// Events with a number above `after`, to the end of the turn.
+    pub(crate) fn read(self: &Arc<Self>, after: u64) -> BoxStream<'static, Arc<Event>> {
+        self.read_within(after, u64::MAX)
+    }
+
+    /// The same for a reader that has to keep up: the events end where it falls behind.
+    pub(crate) fn read_closely(self: &Arc<Self>, after: u64) -> BoxStream<'static, Arc<Event>> {
+        self.read_within(after, MAX_BEHIND)
+    }
+
+    fn read_within(self: &Arc<Self>, after: u64, most: u64) -> BoxStream<'static, Arc<Event>> {
+        let reader = {
+            let mut state = locked(&self.state);
+            state.next_reader += 1;
+            let id = state.next_reader;
+            state.readers.insert(id, after);
+            Reader { feed: self.clone(), id, after, most, allowed: u64::MAX }
+        };
+        futures::stream::unfold(reader, |mut reader| async move {
+            let event = reader.next().await?;
+            Some((event, reader))
+        })
+        .boxed()
+    }
+}
+
+impl FeedState {
+    /// What everybody who reads has seen.
+    fn seen(&self) -> u64 {
+        self.readers.values().copied().min().unwrap_or(u64::MAX)
+    }
+
+    /// A finished message has all its fragments, so only readers in the middle of them need them.
+    fn forget_fragments(&mut self) {
+        // Many durable events in a row must not each look at all of them.
+        if self.fragments == 0 {
+            return;
+        }
+        let seen = self.seen();
+        self.held.retain(|held| held.is_durable() || held.last() > seen);
+        self.count_fragments();
+    }
+
+    /// Puts fragments together that everybody has seen. If there are too many that somebody has not,
+    /// they go: nobody waits for readers, and the store has the message once it is whole.
+    fn put_together(&mut self) {
+        if self.loose > MAX_WAITING {
+            self.held.retain(Held::is_durable);
+            self.count_fragments();
+        } else if self.loose >= self.loose_at_most.max(LOOSE) {
+            let seen = self.seen();
+            for held in std::mem::take(&mut self.held) {
+                self.hold(held, seen);
+            }
+            self.count_fragments();
+        }
+    }
+
+    fn hold(&mut self, held: Held, seen: u64) {
+        let Held { place, what: What::One(event) } = held else {
+            self.held.push_back(held);
+            return;
+        };
+        if event.seq <= seen {
+            if let Some(Held { what: What::Said(said), .. }) = self.held.back_mut()
+                && said.take_in(&event)
+            {
+                return;
+            }
+            if let Some(said) = Said::begin(&event) {
+                self.held.push_back(Held { place, what: What::Said(Box::new(said)) });
+                return;
+            }
+        }
+        self.held.push_back(Held { place, what: What::One(event) });
+    }
+
+    fn count_fragments(&mut self) {
+        let fragments = self.held.iter().filter(|held| !held.is_durable());
+        self.fragments = fragments.clone().count();
+        self.loose = fragments.filter(|held| matches!(held.what, What::One(_))).count();
+        // Looking at those that somebody has not seen again and again would cost more than they do.
+        self.loose_at_most = self.loose * 2;
+    }
+}
+
+struct Reader {
+    feed: Arc<Feed>,
+    id: u64,
+    after: u64,
+    /// How far behind it may be once it has caught up.
+    most: u64,
+    /// How far behind it may be now: no further than it was.
+    allowed: u64,
+}
+
+impl Reader {
+    async fn next(&mut self) -> Option<Arc<Event>> {
+        let feed = self.feed.clone();
+        loop {
+            let changed = feed.changed.notified();
+            let mut changed = std::pin::pin!(changed);
+            changed.as_mut().enable();
+            {
+                let mut state = locked(&feed.state);
+                let place = state.held.partition_point(|held| held.last() <= self.after);
+                let next = state.held.get(place).and_then(|held| held.next(self.after));
+                let behind = next.as_ref().map_or(0, |(place, _)| state.told - place);
+                if behind > self.allowed {
+                    return None;
+                }
+                self.allowed = self.allowed.min(behind.saturating_add(self.most));
+                if let Some((_, event)) = next {
+                    self.after = event.seq;
+                    state.readers.insert(self.id, event.seq);
+                    return Some(event);
+                }
+                if state.ended {
+                    return None;
+                }
+            }
+            changed.await;
+        }
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        locked(&self.feed.state).readers.remove(&self.id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::rfc3339;
+    use orlop_core::Partial;
+    use orlop_core::types::app_event::EventKind;
+    use serde_json::json;
+
+    fn event(seq: u64, kind: EventKind) -> Arc<Event> {
+        let at = rfc3339(1_700_000_000_000 + i64::try_from(seq * 7).unwrap());
+        let (session_id, request_id) = (Some("s".to_owned()), Some("r".to_owned()));
+        Arc::new(Event { seq, at, session_id, request_id, kind })
+    }
+
+    /// Reasoning, text, something of a tool, text again.
+    fn fragment(seq: u64) -> Arc<Event> {
+        let partial = |message| EventKind::Partial { message };
+        event(
+            seq,
+            match seq {
+                ..40 => partial(Partial::reasoning(format!("r{seq} "))),
+                90 => EventKind::ToolPartial { call_id: "c".to_owned(), part: json!("out") },
+                91 => partial(Partial { reasoning: "both".to_owned(), ..Partial::text("both") }),
+                _ => partial(Partial::text(format!("é{seq} "))),
+            },
+        )
+    }
+
+    async fn all(feed: &Arc<Feed>, after: u64) -> Vec<Arc<Event>> {
+        feed.read(after).collect().await
+    }
+
+    #[tokio::test]
+    async fn who_comes_late_is_told_what_those_were_told_who_came_early() {
+        let feed = Arc::new(Feed::default());
+        let mut early = feed.read(0);
+        let mut told = Vec::new();
+        for seq in 1..=200 {
+            feed.push(fragment(seq));
+            told.push(early.next().await.unwrap());
+        }
+        let held = locked(&feed.state).held.len();
+        assert!(held < 30, "{held} are held");
+        drop(early);
+        feed.end();
+        let pushed: Vec<_> = (1..=200).map(fragment).collect();
+        assert_eq!(told, pushed);
+        for after in [0, 1, 39, 40, 77, 90, 91, 199, 200] {
+            assert_eq!(all(&feed, after as u64).await, pushed[after..], "after {after}");
+        }
+    }
+
+    #[tokio::test]
+    async fn what_somebody_has_not_seen_is_kept_for_them_to_the_end_of_the_message() {
+        let feed = Arc::new(Feed::default());
+        let slow = feed.read(0);
+        for seq in 1..=100 {
+            feed.push(fragment(seq));
+        }
+        feed.push(event(101, EventKind::SessionDeleted {}));
+        feed.end();
+        assert_eq!(slow.collect::<Vec<_>>().await.len(), 101);
+        assert_eq!(all(&feed, 0).await.len(), 101);
+        let after = Arc::new(Feed::default());
+        (1..=100).for_each(|seq| after.push(fragment(seq)));
+        after.push(event(101, EventKind::SessionDeleted {}));
+        after.end();
+        assert_eq!(all(&after, 0).await.len(), 1, "a message that is whole has its fragments");
+    }
+
+    #[tokio::test]
+    async fn who_has_to_keep_up_hears_no_more_once_too_far_behind() {
+        let feed = Arc::new(Feed::default());
+        let mut close = feed.read_closely(0);
+        feed.push(fragment(1));
+        assert_eq!(close.next().await.unwrap().seq, 1);
+        for seq in 2..=MAX_BEHIND + 10 {
+            feed.push(fragment(seq));
+        }
+        assert!(close.next().await.is_none());
+    }
+}
