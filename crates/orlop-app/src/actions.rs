@@ -82,7 +82,7 @@ impl Application {
     ) -> Result<Map> {
         let app = self.in_flow();
         let entry = app.entry(&call.plugin).ok_or_else(|| unknown(&call, ""))?;
-        let actions = app.hooked().actions_of(entry).await?;
+        let actions = app.hooked().actions_of(entry, &app.host_context()).await?;
         let action = actions
             .into_iter()
             .find(|action| action.id == call.action)

@@ -54,9 +54,9 @@ impl Application {
 
     /// The actions of all application plugins.
     pub async fn application_actions(&self) -> Result<Vec<ActionDefinition>> {
-        let mut all = Vec::new();
+        let (mut all, cx) = (Vec::new(), self.host_context());
         for entry in &self.shared.applications {
-            all.extend(self.hooked().actions_of(entry).await?);
+            all.extend(self.hooked().actions_of(entry, &cx).await?);
         }
         Ok(all)
     }
@@ -75,17 +75,12 @@ impl Hooked<'_> {
     pub(crate) async fn actions_of(
         &self,
         entry: &ApplicationEntry,
+        cx: &orlop_core::Context,
     ) -> Result<Vec<ActionDefinition>> {
-        let cx = Core::new().call_context(
-            &Config::empty(),
-            self.app.layer(&Config::empty(), TriggerSource::Application),
-            None,
-            None,
-        );
         let input = ApplicationActionsInput { state: entry.state.clone() };
         let hook = Hook::ApplicationGetActions;
         let found =
-            self.app.runner().call(&entry.plugin, hook, |p| p.get_actions(&input, &cx)).await?;
+            self.app.runner().call(&entry.plugin, hook, |p| p.get_actions(&input, cx)).await?;
         let owned = found.into_iter().filter(|action| !action.id.is_empty()).map(|mut action| {
             action.plugin = Some(entry.plugin.name().to_owned());
             action.action_owner = Some(ActionOwner::Application);
@@ -142,8 +137,9 @@ impl Hooked<'_> {
         agent: &Agent,
         config: &Config,
     ) -> Result<bool> {
+        let cx = self.app.host_context();
         for entry in &self.app.shared.applications {
-            if self.actions_of(entry).await?.iter().any(|action| action.runs_at(lifecycle)) {
+            if self.actions_of(entry, &cx).await?.iter().any(|action| action.runs_at(lifecycle)) {
                 return Ok(true);
             }
         }
@@ -205,8 +201,9 @@ impl Hooked<'_> {
         flow: &crate::lock::Flow,
     ) -> Result<()> {
         let id = run.session.id().to_owned();
+        let asking = self.app.host_context();
         for entry in &self.app.shared.applications {
-            for action in self.actions_of(entry).await? {
+            for action in self.actions_of(entry, &asking).await? {
                 if !action.runs_at(lifecycle) {
                     continue;
                 }

@@ -47,7 +47,7 @@ impl Application {
         let missing = || Error::not_found(format!("no plugin \"{plugin}\" renews it"));
         let app = self.begin();
         let entry = app.entry(plugin).ok_or_else(missing)?;
-        let actions = app.hooked().actions_of(entry).await?;
+        let actions = app.hooked().actions_of(entry, &app.host_context()).await?;
         let name_of = lifecycle::CREDENTIAL_EXPIRED;
         let action = actions.into_iter().find(|action| action.runs_at(name_of));
         let action = action.ok_or_else(missing)?;

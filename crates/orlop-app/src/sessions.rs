@@ -310,8 +310,9 @@ impl Application {
         let params = Map::from_iter([("session_ids".to_owned(), ids.into())]);
         let summaries = serde_json::to_value(&*sessions).unwrap_or_default();
         let told = app.telling(Map::from_iter([("summaries".to_owned(), summaries)]));
+        let asking = app.host_context();
         for entry in &app.shared.applications {
-            for action in app.hooked().actions_of(entry).await? {
+            for action in app.hooked().actions_of(entry, &asking).await? {
                 if !action.runs_at(lifecycle::SESSION_LIST) {
                     continue;
                 }

@@ -148,9 +148,6 @@ impl Application {
     where
         T: serde::Serialize + Default,
     {
-        if !plugin.manifest.hooks.contains(hook) {
-            return None;
-        }
         match self.runner().try_call(plugin, hook, ask).await {
             Ok(answer) => Some(answer),
             Err(error) => {
@@ -160,10 +157,18 @@ impl Application {
         }
     }
 
+    /// Host plugins that have a hook, each with what it is told.
+    fn hosts_with(
+        &self,
+        hook: Hook,
+    ) -> impl Iterator<Item = (&Registered<dyn HostPlugin>, Context)> {
+        let having = self.hosts().iter().filter(move |it| it.manifest.hooks.contains(hook));
+        having.map(|plugin| (plugin, self.host_context()))
+    }
+
     /// The hooks that only hear of a request.
     pub(crate) async fn tell_hosts(&self, hook: Hook, info: &RequestInfo) {
-        for plugin in self.hosts() {
-            let cx = self.host_context();
+        for (plugin, cx) in self.hosts_with(hook) {
             self.ask_host(plugin, hook, |p| match hook {
                 Hook::OnRequestStart => p.on_request_start(info, &cx),
                 Hook::OnTurnPersisted => p.on_turn_persisted(info, &cx),
@@ -181,11 +186,7 @@ impl Application {
     ) -> Result<Option<Interception>> {
         let hook = Hook::InterceptChatRequest;
         let mut rewritten: Option<Rewrite> = None;
-        for plugin in self.hosts() {
-            if !plugin.manifest.hooks.contains(hook) {
-                continue;
-            }
-            let cx = self.host_context();
+        for (plugin, cx) in self.hosts_with(hook) {
             let runner = self.runner();
             let asked = runner.try_call(plugin, hook, |p| p.intercept_chat_request(&input, &cx));
             match asked.await {
@@ -221,9 +222,8 @@ impl Application {
         }
         let input = AttachmentInput { request: info.clone(), files };
         let mut texts = Vec::new();
-        for plugin in self.hosts() {
-            let cx = self.host_context();
-            let hook = Hook::AttachmentHandler;
+        let hook = Hook::AttachmentHandler;
+        for (plugin, cx) in self.hosts_with(hook) {
             let said = self.ask_host(plugin, hook, |p| p.attachment_handler(&input, &cx)).await;
             texts.extend(said.filter(|text| !text.trim().is_empty()));
         }
@@ -239,9 +239,8 @@ impl Application {
     ) -> Vec<String> {
         let input = ContextInput { request, text, step };
         let mut texts = Vec::new();
-        for plugin in self.hosts() {
-            let cx = self.host_context();
-            let hook = Hook::ContextProviders;
+        let hook = Hook::ContextProviders;
+        for (plugin, cx) in self.hosts_with(hook) {
             let said = self.ask_host(plugin, hook, |p| p.context_providers(&input, &cx)).await;
             texts.extend(
                 said.unwrap_or_default().into_iter().filter(|text| !text.trim().is_empty()),
@@ -254,15 +253,14 @@ impl Application {
     /// critical plugin that cannot say refuses.
     pub(crate) async fn gate_tool_call(&self, mut info: ToolCallInfo) -> (ToolGate, Value) {
         let mut gate = ToolGate::Allow;
-        for plugin in self.hosts() {
-            let cx = self.host_context();
-            let hook = Hook::BeforeToolCall;
+        let hook = Hook::BeforeToolCall;
+        for (plugin, cx) in self.hosts_with(hook) {
             let said = self.ask_host(plugin, hook, |p| p.before_tool_call(&info, &cx)).await;
             match said {
                 Some(ToolGate::Rewrite(input)) => info.input = input,
                 Some(ToolGate::Ask(reason)) => gate = ToolGate::Ask(reason),
                 Some(ToolGate::Deny(reason)) => return (ToolGate::Deny(reason), info.input),
-                None if plugin.manifest.critical && plugin.manifest.hooks.contains(hook) => {
+                None if plugin.manifest.critical => {
                     let reason = format!("plugin \"{}\" could not check it", plugin.name());
                     return (ToolGate::Deny(reason), info.input);
                 }
@@ -275,9 +273,8 @@ impl Application {
     /// Another text for the model, if a plugin has one; each sees what the one before left.
     pub(crate) async fn after_tool_call(&self, mut info: ToolResultInfo) -> Option<String> {
         let mut replaced = None;
-        for plugin in self.hosts() {
-            let cx = self.host_context();
-            let hook = Hook::AfterToolCall;
+        let hook = Hook::AfterToolCall;
+        for (plugin, cx) in self.hosts_with(hook) {
             let said = self.ask_host(plugin, hook, |p| p.after_tool_call(&info, &cx)).await;
             if let Some(Some(text)) = said {
                 info.result.clone_from(&text);

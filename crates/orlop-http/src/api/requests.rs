@@ -41,7 +41,9 @@ pub(super) async fn send(
     caller.may_override(Some(&new.overrides))?;
     let id = caller.request_id.clone().or_of_body(new.request_id.take());
     orlop_app::check_id("request", id.as_str())?;
-    tracing::Span::current().record("request_id", id.as_str());
+    if id.as_str() != caller.request_id.as_str() {
+        tracing::Span::current().record("request_id", id.as_str());
+    }
     turn(&caller, &id, session_id, &headers, new).await.map_err(|problem| problem.of_request(&id))
 }
 

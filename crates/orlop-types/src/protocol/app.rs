@@ -2,6 +2,7 @@
 
 use super::operation::operations;
 use super::{GivenSession, LentSession, Name};
+#[cfg(feature = "schema")]
 use crate::action::ActionDefinition;
 use crate::json::{Map, Value};
 use serde::Serialize;

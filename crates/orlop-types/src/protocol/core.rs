@@ -3,10 +3,12 @@
 
 use super::operation::operations;
 use super::{GivenSession, LentSession, Name};
+#[cfg(feature = "schema")]
 use crate::action::ActionDefinition;
 use crate::json::{Map, Value};
 use crate::message::Message;
 use crate::native::NativeItem;
+#[cfg(feature = "schema")]
 use crate::tool::ToolDescriptor;
 use serde::Serialize;
 
