@@ -52,6 +52,36 @@ test("a session is renamed, here and in another browser", async () => {
   await Promise.all([tab.quiet(), other.quiet()]);
 });
 
+test("a session that is being answered gets its name once the answer is complete", async () => {
+  const id = await named("Busy", "hello");
+  const tab = await Tab.session(browser, server, id);
+  await tab.answer.getByText("Aye.").waitFor();
+  await tab.say("count slowly");
+  await tab.answer.getByText("1 2 3").waitFor();
+  await tab.menu("Session menu", "Rename");
+  await tab.page.getByRole("textbox", { name: "Name" }).fill("Done");
+  await tab.page.keyboard.press("Enter");
+  await tab.page.getByText("It is changed once the answer is complete.").waitFor();
+  await tab.idle();
+  await expect.poll(async () => (await server.api<{ title: string }>(`/sessions/${id}`)).title).toBe("Done");
+  expect(tab.complaints.splice(0)).toEqual(["console: Failed to load resource: the server responded with a status of 409 (Conflict)"]);
+  await tab.quiet();
+});
+
+test("a session that waits for a decision is deleted", async () => {
+  const id = await named("Waiting", "hello");
+  const tab = await Tab.session(browser, server, id);
+  await tab.answer.getByText("Aye.").waitFor();
+  await tab.say("run the check");
+  await tab.page.getByRole("button", { name: "Allow" }).waitFor();
+  await tab.menu("Session menu", "Delete");
+  await row(tab, "Waiting").waitFor({ state: "detached" });
+  await tab.page.getByRole("button", { name: "Close note" }).click();
+  const gone = async () => (await fetch(`${server.url}/api/v1/sessions/${id}`)).status;
+  await expect.poll(gone).toBe(404);
+  await tab.quiet();
+});
+
 test("a deleted session comes back with Undo, and goes without", async () => {
   const id = await named("To be deleted", "hello");
   const tab = await Tab.session(browser, server, id);

@@ -19,6 +19,11 @@ export class Problem extends Error {
     return this.status === 0 || this.status === 429 || this.status === 503 || this.retryAfter !== null;
   }
 
+  /** Whether somebody else works on the session. */
+  get busy(): boolean {
+    return this.status === 409 && this.retryAfter !== null;
+  }
+
   get unauthorized(): boolean {
     return this.status === 401;
   }

@@ -13,6 +13,8 @@ export class SessionCommands {
   private soon: ReturnType<typeof setTimeout> | undefined;
   /** Sessions that are gone from the list and not from the server yet. */
   private readonly leaving = new Map<string, () => void>();
+  /** Changes of sessions that are being answered, for when that is over. */
+  private readonly later = new Map<string, JsonMap[]>();
 
   constructor(private readonly page: Page) {
     addEventListener("pagehide", () => {
@@ -84,8 +86,30 @@ export class SessionCommands {
   async rename(id: string, title: string): Promise<void> {
     const { sessions } = this.page.store.get().list;
     this.patch({ sessions: sessions.map((summary) => (summary.session_id === id ? { ...summary, title } : summary)) });
-    await this.page.attempt(() => this.page.api.patchSession(id, { title }));
-    await this.refresh();
+    await this.change(id, { title });
+  }
+
+  /** Changes a session; one that is being answered, once that is over. */
+  private async change(id: string, change: JsonMap): Promise<boolean> {
+    const done = await this.page.attempt(async () => {
+      try {
+        await this.page.api.patchSession(id, change);
+      } catch (error) {
+        if (!asProblem(error).busy || !(id in this.page.store.get().running)) throw error;
+        this.later.set(id, [...(this.later.get(id) ?? []), change]);
+        this.page.toast("The agent is at work there. It is changed once the answer is complete.");
+      }
+      return true;
+    });
+    if (!this.later.has(id)) await this.refresh();
+    return done === true;
+  }
+
+  /** A session is not being answered any more. */
+  ended(id: string): void {
+    const changes = this.later.get(id) ?? [];
+    this.later.delete(id);
+    void changes.reduce((before, change) => before.then(() => this.change(id, change)), Promise.resolve(true));
   }
 
   /** Lists those that were put away, or the others. */
@@ -97,17 +121,14 @@ export class SessionCommands {
   async pin(id: string, pinned: boolean): Promise<void> {
     const { sessions } = this.page.store.get().list;
     this.patch({ sessions: sessions.map((summary) => (summary.session_id === id ? { ...summary, pinned } : summary)) });
-    await this.page.attempt(() => this.page.api.patchSession(id, { metadata: { pinned } }));
-    await this.refresh();
+    await this.change(id, { metadata: { pinned } });
   }
 
   /** Puts a session away, or takes it back. It stays as it is. */
   async archive(id: string, archived: boolean): Promise<void> {
     const { list, openId } = this.page.store.get();
     if (list.archived !== archived) this.patch({ sessions: removed(list.sessions, id) });
-    const done = await this.page.attempt(() => this.page.api.patchSession(id, { metadata: { archived } }));
-    await this.refresh();
-    if (!done) return;
+    if (!(await this.change(id, { metadata: { archived } }))) return;
     if (archived && openId === id) this.page.go(null);
     this.page.toast(archived ? "Session archived." : "Session taken back.", "info", { label: "Undo", run: () => void this.archive(id, !archived) });
   }

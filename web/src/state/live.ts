@@ -161,7 +161,10 @@ export class Live {
       this.began.delete(event.request_id);
       this.page.store.patch({ running: rest, attention: looking ? attention : { ...attention, [id]: ended } });
     }
-    if (endsRequest(event)) this.page.chat.ended(id, event);
+    if (endsRequest(event)) {
+      this.page.chat.ended(id, event);
+      this.page.sessions.ended(id);
+    }
   }
 
   private notify(kind: Told["kind"], id: string, event: Event): void {

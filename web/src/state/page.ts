@@ -162,6 +162,7 @@ export class Page {
     } catch (error) {
       const problem = asProblem(error);
       if (problem.unauthorized) this.lockOut();
+      else if (problem.busy) this.toast("The agent is at work in this session. Try again once the answer is complete.", "error");
       else if (problem.errorType !== "cancelled") this.toast(problem.message, "error");
       return null;
     }

@@ -100,6 +100,8 @@ async fn a_busy_session_is_a_conflict_unless_the_request_queues() {
         (busy.status().as_u16(), &busy.headers()["retry-after"]),
         (409, &"1".parse().unwrap())
     );
+    // So is a change of it: whoever wants one is told, and does not wait for the answer.
+    assert_eq!(site.patch("/sessions/s", json!({ "title": "t" })).await.0, 409);
     let queued = json!({ "content": "b", "stream": false, "queue": true });
     let queued = site.post("/sessions/s/requests", queued);
     let (queued, ()) = tokio::join!(queued, async {
@@ -108,6 +110,20 @@ async fn a_busy_session_is_a_conflict_unless_the_request_queues() {
     });
     assert_eq!((queued.0, &queued.1["messages"][0]["content"]), (200, &json!("two")));
     assert_eq!(said(site.host.app(), "s").await, "a|one|b|two");
+}
+
+#[tokio::test]
+async fn a_session_is_deleted_while_it_is_being_answered() {
+    let (scene, gate) = (Scene::default(), Gate::new());
+    scene.provider.reply(ScriptedReply::text(&["one"]).waiting_for(&gate));
+    let site = Site::open(&scene).await;
+    site.session("s").await;
+    let mut stream = site.stream("s", json!({ "content": "a" })).await;
+    stream.until("partial").await;
+    assert_eq!(site.delete("/sessions/s").await.0, 204);
+    let events = stream.rest().await;
+    assert_eq!(events.last().unwrap().event, "request_cancelled");
+    assert_eq!(site.get("/sessions/s").await.0, 404);
 }
 
 #[tokio::test] // K-09
