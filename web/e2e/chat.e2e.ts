@@ -208,6 +208,52 @@ test("editing a message asks again in a branch, and branches can be walked", asy
   await tab.quiet();
 });
 
+test("what was written instead of a message stays until it is sent", async () => {
+  const tab = await Tab.session(browser, server, await server.session("hello"));
+  await tab.page.locator(".bubble").click();
+  await tab.page.getByRole("button", { name: "Edit and ask again" }).click();
+  const field = tab.page.getByRole("textbox", { name: "Edit message" });
+  await field.fill("think about it");
+  const branches = (url: URL) => url.pathname.endsWith("/branches");
+  await tab.page.route(branches, (route) => route.abort());
+  await field.press("Enter");
+  await tab.page.getByRole("alert").getByText("The server cannot be reached.").waitFor();
+  expect(await field.inputValue()).toBe("think about it");
+  await tab.page.unroute(branches);
+  await tab.page.getByRole("button", { name: "Ask again" }).click();
+  await tab.answer.getByText("Yes.").waitFor();
+  await field.waitFor({ state: "detached" });
+  await tab.quietButCutOff();
+});
+
+test("what was meant for one message does not happen to another that took its place", async () => {
+  const id = await server.session("hello", "think about it", "stream the tide table");
+  const tab = await Tab.session(browser, server, id);
+  const changed = tab.page.getByText("The conversation changed meanwhile.");
+  const bubble = (text: string) => tab.page.locator(".bubble", { hasText: text });
+  const takeAwayFirst = () => server.api(`/sessions/${id}/slice`, { remove_indices: [0, 1] });
+  const answer = tab.page.locator(".item", { hasText: "Aye." });
+  await answer.click();
+  await answer.getByRole("button", { name: "More" }).click();
+  await tab.page.getByRole("menuitem", { name: "Delete message" }).click();
+  await takeAwayFirst();
+  await bubble("hello").waitFor({ state: "detached" });
+  await tab.page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+  await changed.waitFor();
+  await tab.page.getByRole("button", { name: "Close note" }).click();
+  await bubble("think about it").click();
+  await tab.page.getByRole("button", { name: "Edit and ask again" }).first().click();
+  await tab.page.getByRole("textbox", { name: "Edit message" }).fill("think twice");
+  await takeAwayFirst();
+  await expect.poll(() => tab.page.locator(".item").count()).toBe(2);
+  await tab.page.getByRole("button", { name: "Ask again" }).click();
+  await changed.waitFor();
+  expect(await tab.page.getByRole("textbox", { name: "Edit message" }).inputValue()).toBe("think twice");
+  expect(tab.sessionId).toBe(id);
+  expect((await server.api<{ messages: { content: string }[] }>(`/sessions/${id}`)).messages[0]?.content).toBe("stream the tide table");
+  await tab.quiet();
+});
+
 test("commands complete with the keyboard and answer in place of the model", async () => {
   const tab = await open();
   await tab.ask("hello");

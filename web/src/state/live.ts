@@ -146,6 +146,7 @@ export class Live {
   private note(event: Event): void {
     const id = event.session_id;
     if (!id || !event.request_id) return;
+    this.page.chat.reached(id, event.request_id);
     const { running, attention, openId } = this.page.store.get();
     const looking = openId === id && document.visibilityState === "visible";
     if (event.type === "request_started") {
