@@ -106,6 +106,46 @@ test("a form asks first, checks types, and hands on typed answers", async () => 
   await tab.quiet();
 });
 
+test("a form keeps its answers until they were of use", async () => {
+  await tab.menu("Session menu", "Ask first");
+  const form = tab.page.getByRole("dialog", { name: "Two numbers" });
+  await form.getByLabel("First").fill("40");
+  const actions = (url: URL) => url.pathname.endsWith("/actions/probe/add");
+  await tab.page.route(actions, (route) => route.abort());
+  await form.getByLabel("First").press("Enter");
+  await tab.page.getByText("The server cannot be reached.").waitFor();
+  expect(await form.getByLabel("First").inputValue()).toBe("40");
+  await tab.page.unroute(actions);
+  await form.getByLabel("First").press("Enter");
+  await tab.page.getByText("The sum is 42.").waitFor();
+  await form.waitFor({ state: "detached" });
+  await tab.quietButCutOff();
+});
+
+test("what an action shows is shown in the session it is of, and nowhere else", async () => {
+  const other = await server.session("think about it");
+  let letGo = () => undefined as void;
+  const left = new Promise<void>((done) => (letGo = done));
+  await tab.page.route(
+    (url) => url.pathname.endsWith("/actions/probe/show"),
+    async (route) => {
+      await left;
+      await route.continue();
+    },
+  );
+  const answered = tab.page.waitForResponse(/actions\/probe\/show/);
+  await tab.menu("Session menu", "Show inline");
+  await tab.page.evaluate((id) => (location.hash = `#/s/${id}`), other);
+  await tab.answer.getByText("Yes.").waitFor();
+  letGo();
+  await (await answered).finished();
+  // What is asked later is shown later.
+  await tab.menu("Session menu", "Reload");
+  await tab.page.getByText("Told.").waitFor();
+  expect(await display().count()).toBe(0);
+  await tab.quiet();
+});
+
 // covers: J-23
 test("a form says beside each field what it does not take, and sends nothing until it fits", async () => {
   const asked: string[] = [];
