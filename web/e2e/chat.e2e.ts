@@ -93,9 +93,12 @@ test("a message written while the agent works waits its turn, and can be taken b
   await tab.say("count slowly");
   await tab.stop.waitFor();
   await tab.say("hello");
-  await tab.say("never mind");
+  await tab.say("never mind ".repeat(40));
   await tab.page.getByRole("list", { name: "Waiting messages" }).getByText("never mind").waitFor();
-  await tab.page.getByRole("button", { name: "Do not send" }).last().click();
+  const takeBack = tab.page.getByRole("button", { name: "Do not send" }).last();
+  const [field, button] = await Promise.all([tab.composer.boundingBox(), takeBack.boundingBox()]);
+  expect((button?.x ?? 0) + (button?.width ?? 0)).toBeLessThanOrEqual((field?.x ?? 0) + (field?.width ?? 0));
+  await takeBack.click();
   await tab.answer.getByText("Aye.").waitFor();
   await tab.idle();
   expect(await tab.page.locator(".bubble").allTextContents()).toEqual(["count slowly", "hello"]);
@@ -374,15 +377,29 @@ const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QD
 test("files that are dropped are attached, and the page says where to drop them", async () => {
   const tab = await open();
   const dataTransfer = await transfer(tab, { files: [{ name: "berths.txt", type: "text/plain", base64: btoa("A1,free") }] });
+  const zone = tab.page.getByText("Drop files to attach them");
   await tab.page.dispatchEvent(".chat", "dragover", { dataTransfer });
-  await tab.page.getByText("Drop files to attach them").waitFor();
+  await zone.waitFor();
+  // Whoever thinks better of it leaves for nothing, wherever that was.
+  await tab.page.dispatchEvent("#composer", "dragleave", { dataTransfer });
+  await zone.waitFor({ state: "detached" });
+  await tab.page.dispatchEvent(".chat", "dragover", { dataTransfer });
+  await zone.waitFor();
   await tab.page.dispatchEvent(".chat", "drop", { dataTransfer });
-  await tab.page.getByText("Drop files to attach them").waitFor({ state: "detached" });
+  await zone.waitFor({ state: "detached" });
   const list = tab.page.getByRole("list", { name: "Attached files" });
   await list.getByText("berths.txt").waitFor();
   await list.getByText("7 B").waitFor();
   await tab.ask("what came with it?");
   await tab.page.locator(".bubble").getByText("berths.txt").waitFor();
+  await tab.quiet();
+});
+
+test("a text that is dropped into the message is the browser's to put there", async () => {
+  const tab = await open();
+  const dataTransfer = await transfer(tab, { text: "dragged words" });
+  const left = await tab.composer.evaluate((box, dataTransfer) => box.dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true })), dataTransfer);
+  expect(left).toBe(true);
   await tab.quiet();
 });
 

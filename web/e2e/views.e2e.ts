@@ -459,6 +459,22 @@ test("the view stays at the end while what stands above changes its size", async
   await tab.quiet();
 });
 
+test("there is a way to the end as soon as an answer grows away from its reader", async () => {
+  const tab = await Tab.session(browser, server, worked);
+  await tab.answer.waitFor();
+  const jump = tab.page.getByRole("button", { name: "Jump to latest" });
+  await tab.page.locator(".scroller").evaluate(async (view) => {
+    view.dispatchEvent(new Event("wheel", { bubbles: true }));
+    view.scrollTop -= 100;
+    await new Promise(requestAnimationFrame);
+  });
+  expect(await jump.count()).toBe(0);
+  await tab.page.getByRole("feed").evaluate((feed) => (feed.style.paddingBottom = "700px"));
+  await jump.click();
+  await jump.waitFor({ state: "detached" });
+  await tab.quiet();
+});
+
 test("the view stays where the reader scrolled to while an answer grows", async () => {
   const tab = await Tab.session(browser, server, worked);
   await tab.answer.waitFor();
