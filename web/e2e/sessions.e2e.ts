@@ -52,6 +52,44 @@ test("a session is renamed, here and in another browser", async () => {
   await Promise.all([tab.quiet(), other.quiet()]);
 });
 
+test("the page says how many sessions want somebody to look: not of tasks inside of them, nor of those that are gone", async () => {
+  const tab = await Tab.open(browser, server);
+  const id = await named("Two pairs of eyes");
+  await tab.showSessions();
+  await row(tab, "Two pairs of eyes").waitFor();
+  await server.api(`/sessions/${id}/requests`, { content: "get a second pair of eyes", stream: false });
+  await row(tab, "Two pairs of eyes").getByRole("img", { name: "new answer" }).waitFor();
+  await expect.poll(() => tab.page.title()).toBe("(1) Orlop");
+  await server.api(`/sessions/${id}`, undefined, "DELETE");
+  await expect.poll(() => tab.page.title()).toBe("Orlop");
+  await tab.quiet();
+});
+
+for (const [who, asked] of [["an agent", "run the check"], ["a task inside of it", "let somebody check"]] as const) {
+  test(`a session is marked until a question is answered that ${who} asks, also for those who looked at it`, async () => {
+    const title = `Asked by ${who}`;
+    const id = await named(title);
+    const tab = await Tab.open(browser, server);
+    await tab.showSessions();
+    await row(tab, title).waitFor();
+    const answered = server.api(`/sessions/${id}/requests`, { content: asked, stream: false });
+    const mark = row(tab, title).getByRole("img", { name: "waits for you" });
+    await mark.waitFor();
+    await row(tab, title).locator(".session-link").click();
+    const deny = tab.page.locator(".approval").getByRole("button", { name: "Deny" });
+    await deny.waitFor();
+    await tab.showSessions();
+    await tab.page.getByRole("button", { name: "New session" }).click();
+    await mark.waitFor();
+    await row(tab, title).locator(".session-link").click();
+    await deny.click();
+    await answered;
+    await tab.showSessions();
+    await mark.waitFor({ state: "detached" });
+    await tab.quiet();
+  });
+}
+
 test("a deleted session comes back with Undo, and goes without", async () => {
   const id = await named("To be deleted", "hello");
   const tab = await Tab.session(browser, server, id);

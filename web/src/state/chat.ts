@@ -88,7 +88,7 @@ export class Chat {
   async open(id: string | null): Promise<void> {
     this.leave();
     const { attention } = this.page.store.get();
-    const rest = Object.fromEntries(Object.entries(attention).filter(([session]) => session !== id));
+    const rest = Object.fromEntries(Object.entries(attention).filter(([session, mark]) => session !== id || mark === "asking"));
     this.page.store.patch({
       openId: id,
       conversation: id === null ? null : { ...newConversation(id), asides: this.asides.get(id) ?? [] },
