@@ -190,6 +190,8 @@ test("a failure says what happened, and another try works", async () => {
   const tab = await open();
   await tab.say("break once");
   const failure = tab.page.locator(".failure").filter({ has: tab.page.getByRole("alert"), hasText: "the model server is on fire" });
+  await failure.waitFor();
+  await tab.page.reload();
   await failure.getByRole("button", { name: "Try again" }).click();
   await tab.answer.getByText("It works now.").waitFor();
   expect(await tab.page.locator(".bubble").count()).toBe(1);

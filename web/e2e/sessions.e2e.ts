@@ -90,6 +90,16 @@ for (const [who, asked] of [["an agent", "run the check"], ["a task inside of it
   });
 }
 
+test("whoever looks at a session that somebody else deletes is told", async () => {
+  const id = await server.session("hello");
+  const tab = await Tab.session(browser, server, id);
+  await tab.answer.getByText("Aye.").waitFor();
+  await server.api(`/sessions/${id}`, undefined, "DELETE");
+  await tab.page.getByText("The session you looked at was deleted.").waitFor();
+  expect(tab.sessionId).toBe("");
+  await tab.quiet();
+});
+
 test("a deleted session comes back with Undo, and goes without", async () => {
   const id = await named("To be deleted", "hello");
   const tab = await Tab.session(browser, server, id);

@@ -7,7 +7,7 @@ import { NO_DISPLAYS } from "../actions/surface";
 import type { Attachment } from "./app";
 import { keepDraft, keptDraft } from "../chat/drafts";
 import { Batch } from "./batch";
-import { type Aside, type Conversation, isAside, isBusy, joining, loaded, newConversation, sending, toldAll } from "./conversation";
+import { type Aside, type Conversation, failing, isAside, isBusy, joining, loaded, newConversation, sending, toldAll } from "./conversation";
 import { newId } from "./ids";
 import { textOf } from "./items";
 import { type Outbox, type Outgoing, again, hold, messageOf, moved, put, requestOf, waitingIn, without } from "./outbox";
@@ -159,7 +159,8 @@ export class Chat {
   private show(id: string, session: Session, newest: RequestState | null): void {
     const { conversation } = this;
     if (conversation?.sessionId !== id) return;
-    this.set(loaded(conversation, session));
+    const now = loaded(conversation, session);
+    this.set(newest?.status === "failed" ? failing(now, newest) : now);
     if (newest && runs(newest)) this.join(newest.request_id);
     else if (newest?.status === "completed" && !conversation.turn) void this.recall(newest.request_id);
     this.deliver(id);

@@ -104,7 +104,8 @@ export class Live {
 
   private catchUp(): void {
     void this.page.sessions.refresh();
-    const { conversation } = this.page.store.get();
+    const { conversation, returns } = this.page.store.get();
+    this.page.store.patch({ returns: returns + 1 });
     if (conversation && !isBusy(conversation)) void this.page.chat.reload();
   }
 
@@ -134,6 +135,7 @@ export class Live {
         break;
       case "session_deleted":
         this.page.go(null);
+        this.page.toast("The session you looked at was deleted.");
         break;
       case "action_result":
         if (!own) this.page.actions.ran(event, event.session_id);
