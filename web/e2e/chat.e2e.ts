@@ -346,6 +346,7 @@ test("files are attached by picking and pasting, and go with the message", async
   await tab.page.locator('.composer input[type="file"]').setInputFiles(file);
   const list = tab.page.getByRole("list", { name: "Attached files" });
   await list.getByText("9 B").waitFor();
+  expect(await list.getByText("9 B").evaluate((size) => getComputedStyle(size).whiteSpace)).toBe("nowrap");
   await tab.page.locator('.composer input[type="file"]').setInputFiles({ name: "empty.txt", mimeType: "text/plain", buffer: Buffer.alloc(0) });
   await list.getByText("The file is empty.").waitFor();
   await tab.page.getByRole("button", { name: "Remove empty.txt" }).click();

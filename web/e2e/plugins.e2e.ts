@@ -2,7 +2,7 @@
 
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { Tab, launch } from "./browser";
+import { Tab, launch, onPhone } from "./browser";
 import { Server } from "./server";
 
 let server: Server;
@@ -74,6 +74,23 @@ test("displays of every variant are shown in every presentation, and what is not
     await popup.waitFor({ state: "detached" });
   }
   while ((await display().count()) > 0) await display().first().getByRole("button", { name: "Dismiss" }).click();
+  await tab.quiet();
+});
+
+test("many banners leave room for the conversation, and notes for the message field", async () => {
+  for (let count = 1; count <= 6; count += 1) {
+    await tab.menu("More", "Show a banner");
+    await expect.poll(() => tab.page.locator(".display.banner").count()).toBe(count);
+  }
+  const box = async (selector: string) => (await tab.page.locator(selector).first().boundingBox()) ?? { y: 0, height: 0 };
+  const [chat, banners, newest] = [await box(".chat"), await box(".banners"), await box(".display.banner")];
+  expect(banners.height / chat.height).toBeLessThan(0.36);
+  expect(newest.y).toBeCloseTo(banners.y, 0);
+  await tab.accessible();
+  await tab.menu("Session menu", "Fail");
+  await tab.page.getByText("It could not be done today.").waitFor();
+  const [note, field] = [await box(".toast"), await box(".composer")];
+  if (onPhone) expect(note.y + note.height).toBeLessThan(field.y);
   await tab.quiet();
 });
 

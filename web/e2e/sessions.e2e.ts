@@ -34,6 +34,8 @@ test("sessions are found by their name and by their words", async () => {
   await search.fill("lighthouse");
   await row(tab, "Tides").waitFor({ state: "detached" });
   await row(tab, "Berths").waitFor();
+  const [hit, words] = await Promise.all([row(tab, "Berths").boundingBox(), row(tab, "Berths").locator(".session-snippet").boundingBox()]);
+  expect((hit?.y ?? 0) + (hit?.height ?? 0) - (words?.y ?? 0) - (words?.height ?? 0)).toBeGreaterThanOrEqual(6);
   await search.fill("no such thing");
   await tab.page.getByText("No session has these words.").waitFor();
   await tab.quiet();
