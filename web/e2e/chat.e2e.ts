@@ -93,9 +93,12 @@ test("a message written while the agent works waits its turn, and can be taken b
   await tab.say("count slowly");
   await tab.stop.waitFor();
   await tab.say("hello");
-  await tab.say("never mind");
+  await tab.say("never mind ".repeat(40));
   await tab.page.getByRole("list", { name: "Waiting messages" }).getByText("never mind").waitFor();
-  await tab.page.getByRole("button", { name: "Do not send" }).last().click();
+  const takeBack = tab.page.getByRole("button", { name: "Do not send" }).last();
+  const [field, button] = await Promise.all([tab.composer.boundingBox(), takeBack.boundingBox()]);
+  expect((button?.x ?? 0) + (button?.width ?? 0)).toBeLessThanOrEqual((field?.x ?? 0) + (field?.width ?? 0));
+  await takeBack.click();
   await tab.answer.getByText("Aye.").waitFor();
   await tab.idle();
   expect(await tab.page.locator(".bubble").allTextContents()).toEqual(["count slowly", "hello"]);
@@ -187,6 +190,8 @@ test("a failure says what happened, and another try works", async () => {
   const tab = await open();
   await tab.say("break once");
   const failure = tab.page.locator(".failure").filter({ has: tab.page.getByRole("alert"), hasText: "the model server is on fire" });
+  await failure.waitFor();
+  await tab.page.reload();
   await failure.getByRole("button", { name: "Try again" }).click();
   await tab.answer.getByText("It works now.").waitFor();
   expect(await tab.page.locator(".bubble").count()).toBe(1);
@@ -205,6 +210,52 @@ test("editing a message asks again in a branch, and branches can be walked", asy
   await tab.page.getByRole("button", { name: "Previous branch" }).click();
   await tab.answer.getByText("Aye.").waitFor();
   await tab.page.getByText("1/2").waitFor();
+  await tab.quiet();
+});
+
+test("what was written instead of a message stays until it is sent", async () => {
+  const tab = await Tab.session(browser, server, await server.session("hello"));
+  await tab.page.locator(".bubble").click();
+  await tab.page.getByRole("button", { name: "Edit and ask again" }).click();
+  const field = tab.page.getByRole("textbox", { name: "Edit message" });
+  await field.fill("think about it");
+  const branches = (url: URL) => url.pathname.endsWith("/branches");
+  await tab.page.route(branches, (route) => route.abort());
+  await field.press("Enter");
+  await tab.page.getByRole("alert").getByText("The server cannot be reached.").waitFor();
+  expect(await field.inputValue()).toBe("think about it");
+  await tab.page.unroute(branches);
+  await tab.page.getByRole("button", { name: "Ask again" }).click();
+  await tab.answer.getByText("Yes.").waitFor();
+  await field.waitFor({ state: "detached" });
+  await tab.quietButCutOff();
+});
+
+test("what was meant for one message does not happen to another that took its place", async () => {
+  const id = await server.session("hello", "think about it", "stream the tide table");
+  const tab = await Tab.session(browser, server, id);
+  const changed = tab.page.getByText("The conversation changed meanwhile.");
+  const bubble = (text: string) => tab.page.locator(".bubble", { hasText: text });
+  const takeAwayFirst = () => server.api(`/sessions/${id}/slice`, { remove_indices: [0, 1] });
+  const answer = tab.page.locator(".item", { hasText: "Aye." });
+  await answer.click();
+  await answer.getByRole("button", { name: "More" }).click();
+  await tab.page.getByRole("menuitem", { name: "Delete message" }).click();
+  await takeAwayFirst();
+  await bubble("hello").waitFor({ state: "detached" });
+  await tab.page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+  await changed.waitFor();
+  await tab.page.getByRole("button", { name: "Close note" }).click();
+  await bubble("think about it").click();
+  await tab.page.getByRole("button", { name: "Edit and ask again" }).first().click();
+  await tab.page.getByRole("textbox", { name: "Edit message" }).fill("think twice");
+  await takeAwayFirst();
+  await expect.poll(() => tab.page.locator(".item").count()).toBe(2);
+  await tab.page.getByRole("button", { name: "Ask again" }).click();
+  await changed.waitFor();
+  expect(await tab.page.getByRole("textbox", { name: "Edit message" }).inputValue()).toBe("think twice");
+  expect(tab.sessionId).toBe(id);
+  expect((await server.api<{ messages: { content: string }[] }>(`/sessions/${id}`)).messages[0]?.content).toBe("stream the tide table");
   await tab.quiet();
 });
 
@@ -295,6 +346,7 @@ test("files are attached by picking and pasting, and go with the message", async
   await tab.page.locator('.composer input[type="file"]').setInputFiles(file);
   const list = tab.page.getByRole("list", { name: "Attached files" });
   await list.getByText("9 B").waitFor();
+  expect(await list.getByText("9 B").evaluate((size) => getComputedStyle(size).whiteSpace)).toBe("nowrap");
   await tab.page.locator('.composer input[type="file"]').setInputFiles({ name: "empty.txt", mimeType: "text/plain", buffer: Buffer.alloc(0) });
   await list.getByText("The file is empty.").waitFor();
   await tab.page.getByRole("button", { name: "Remove empty.txt" }).click();
@@ -328,15 +380,29 @@ const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QD
 test("files that are dropped are attached, and the page says where to drop them", async () => {
   const tab = await open();
   const dataTransfer = await transfer(tab, { files: [{ name: "berths.txt", type: "text/plain", base64: btoa("A1,free") }] });
+  const zone = tab.page.getByText("Drop files to attach them");
   await tab.page.dispatchEvent(".chat", "dragover", { dataTransfer });
-  await tab.page.getByText("Drop files to attach them").waitFor();
+  await zone.waitFor();
+  // Whoever thinks better of it leaves for nothing, wherever that was.
+  await tab.page.dispatchEvent("#composer", "dragleave", { dataTransfer });
+  await zone.waitFor({ state: "detached" });
+  await tab.page.dispatchEvent(".chat", "dragover", { dataTransfer });
+  await zone.waitFor();
   await tab.page.dispatchEvent(".chat", "drop", { dataTransfer });
-  await tab.page.getByText("Drop files to attach them").waitFor({ state: "detached" });
+  await zone.waitFor({ state: "detached" });
   const list = tab.page.getByRole("list", { name: "Attached files" });
   await list.getByText("berths.txt").waitFor();
   await list.getByText("7 B").waitFor();
   await tab.ask("what came with it?");
   await tab.page.locator(".bubble").getByText("berths.txt").waitFor();
+  await tab.quiet();
+});
+
+test("a text that is dropped into the message is the browser's to put there", async () => {
+  const tab = await open();
+  const dataTransfer = await transfer(tab, { text: "dragged words" });
+  const left = await tab.composer.evaluate((box, dataTransfer) => box.dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true })), dataTransfer);
+  expect(left).toBe(true);
   await tab.quiet();
 });
 

@@ -75,8 +75,11 @@ test("what is written while the network is gone is sent once it is back, once", 
   const tab = await Tab.session(browser, cable, await server.session("hello"));
   await tab.answer.getByText("Aye.").waitFor();
   cable.cut();
+  await tab.page.getByText("Not connected. Trying again.").waitFor();
+  await tab.fits();
   await tab.say("think about it");
   await tab.page.locator(".user-message[data-pending]").waitFor();
+  await tab.page.getByText("Connection lost. The message is sent once the server is back.").waitFor();
   cable.mend();
   await tab.answer.getByText("Yes.").waitFor({ timeout: 30_000 });
   await tab.idle();

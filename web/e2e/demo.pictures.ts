@@ -126,6 +126,11 @@ test("every picture is taken", async () => {
     await tab.page.locator(".approval").waitFor();
     await tab.page.locator(".diff").waitFor();
   });
-  await take("phone-decision", waiting, SMALL, (tab) => tab.page.locator(".approval").waitFor());
+  await take("phone-decision", waiting, SMALL, async (tab) => {
+    const allow = tab.page.locator(".approval").getByRole("button", { name: "Allow" });
+    await allow.waitFor();
+    // The view goes to the end once the sizes of what stands above are known.
+    await expect.poll(() => allow.evaluate((button) => button.getBoundingClientRect().bottom < (document.querySelector(".composer")?.getBoundingClientRect().top ?? 0))).toBe(true);
+  });
   await tab.quiet();
 });

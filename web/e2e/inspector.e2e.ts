@@ -4,6 +4,7 @@ import { readFile } from "node:fs/promises";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { Tab, launch } from "./browser";
+import { Cable } from "./cable";
 import { Server } from "./server";
 
 let server: Server;
@@ -127,4 +128,21 @@ test("all plugins are listed, with their state, what they may do, what went wron
   const plugins = JSON.parse(await exported("Export")) as { name: string; state: string }[];
   expect(plugins.find((plugin) => plugin.name === "files")).toMatchObject({ state: "running" });
   await tab.quiet();
+});
+
+test("what could not be read while the server was gone is read once it is back", async () => {
+  await tab.quiet();
+  const cable = await Cable.to(server.port);
+  const far = await Tab.session(browser, cable, await server.session("hello"));
+  await far.page.getByRole("button", { name: "Inspector" }).click();
+  const inspector = far.page.getByRole("complementary", { name: "Inspector" });
+  await inspector.getByRole("tab", { name: "Request" }).waitFor();
+  cable.cut();
+  await inspector.getByRole("tab", { name: "Agent" }).click();
+  await inspector.getByRole("alert").getByText("The server cannot be reached.").waitFor();
+  await far.page.getByText("Not connected. Trying again.").waitFor();
+  cable.mend();
+  await inspector.getByText("read_file").first().waitFor({ timeout: 30_000 });
+  expect(await inspector.getByRole("alert").count()).toBe(0);
+  await far.quietButCutOff();
 });

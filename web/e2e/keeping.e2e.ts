@@ -135,6 +135,110 @@ test("the first message of a session that cannot be made is kept", async () => {
   await tab.quietButCutOff();
 });
 
+/** Keeps calls of the API from the server until they are let go; counts them. */
+async function keepFrom(tab: Tab, path: RegExp): Promise<{ calls: number; letGo: () => void }> {
+  const gate = { calls: 0, letGo: () => undefined as void };
+  const open = new Promise<void>((done) => (gate.letGo = done));
+  await tab.page.route(
+    (url) => path.test(url.pathname),
+    async (route) => {
+      if (route.request().method() !== "POST") return route.fallback();
+      gate.calls += 1;
+      await open;
+      await route.continue();
+    },
+  );
+  return gate;
+}
+
+test("another try goes to its own session, once, whatever is looked at meanwhile", async () => {
+  const [one, two] = [await server.session(), await server.session("hello")];
+  const tab = await Tab.session(browser, server, one);
+  await tab.say("break often");
+  const again = tab.page.getByRole("button", { name: "Try again" });
+  const slice = await keepFrom(tab, /\/slice$/);
+  await again.dblclick();
+  await goTo(tab, two);
+  await tab.answer.getByText("Aye.").waitFor();
+  slice.letGo();
+  const requests = async () => (await server.api<{ items: unknown[] }>(`/sessions/${one}/requests`)).items.length;
+  await expect.poll(requests).toBe(2);
+  expect([slice.calls, await stored(one), await stored(two)]).toEqual([1, ["break often"], ["hello"]]);
+  await tab.quiet();
+});
+
+test("another answer is asked for once, and takes nobody back who went elsewhere", async () => {
+  const [one, two] = [await server.session("hello"), await server.session("think about it")];
+  const tab = await Tab.session(browser, server, one);
+  const branches = await keepFrom(tab, /\/branches$/);
+  await tab.answer.getByRole("button", { name: "Another answer" }).dblclick();
+  await goTo(tab, two);
+  await tab.answer.getByText("Yes.").waitFor();
+  branches.letGo();
+  const tries = async () => (await server.api<{ sessions: { session_id: string }[] }>(`/sessions/${one}/branches?index=0`)).sessions.map((summary) => summary.session_id);
+  await expect.poll(async () => Promise.all((await tries()).map(stored))).toEqual([["hello"], ["hello"]]);
+  expect([branches.calls, tab.sessionId, await stored(two)]).toEqual([1, two, ["think about it"]]);
+  await tab.quiet();
+});
+
+for (const where of ["a session", "a new session"]) {
+  test(`what is stopped right after it was sent is shown as stopped, in ${where}`, async () => {
+    const tab = where === "a session" ? await Tab.session(browser, server, await server.session("hello")) : await Tab.open(browser, server);
+    const sending = await keepFrom(tab, where === "a session" ? /\/requests$/ : /\/sessions$/);
+    await tab.say("count slowly");
+    await tab.stop.waitFor();
+    await tab.page.keyboard.press("Escape");
+    sending.letGo();
+    await tab.page.locator(".item").getByText(/^Stopped/).waitFor();
+    expect(await server.ended(tab.sessionId)).toBe("cancelled");
+    expect([(await bubbles(tab)).at(-1), (await stored(tab.sessionId)).at(-1), await waiting(tab).count()]).toEqual(["count slowly", "count slowly", 0]);
+    await tab.quiet();
+  });
+}
+
+test("what is stopped while the network is gone is kept back, and is sent when the user says so", async () => {
+  const cable = await Cable.to(server.port);
+  const tab = await Tab.session(browser, cable, await server.session("hello"));
+  await tab.answer.getByText("Aye.").waitFor();
+  cable.cut();
+  await tab.say("think about it");
+  await tab.page.locator(".user-message[data-pending]").waitFor();
+  await tab.page.keyboard.press("Escape");
+  await tab.page.getByText("Not sent. It was stopped before it was sent.").waitFor();
+  cable.mend();
+  await tab.page.getByRole("button", { name: "Send now" }).click();
+  await tab.answer.getByText("Yes.").waitFor({ timeout: 30_000 });
+  expect(await stored(tab.sessionId)).toEqual(["hello", "think about it"]);
+  await tab.quietButCutOff();
+});
+
+test("a message that was stopped and had arrived all the same does not wait, and is stopped", async () => {
+  const id = await server.session("hello");
+  const tab = await Tab.session(browser, server, id);
+  await tab.answer.getByText("Aye.").waitFor();
+  // The message arrives once it was stopped, and the connection is lost before the server can say so.
+  let arrive = () => undefined as void;
+  const stopped = new Promise<void>((done) => (arrive = done));
+  await tab.page.route(
+    (url) => url.pathname.endsWith("/requests"),
+    async (route) => {
+      if (route.request().method() !== "POST") return route.fallback();
+      await stopped;
+      await route.abort();
+      const request = { ...(route.request().postDataJSON() as object), stream: false };
+      await server.api(`/sessions/${id}/requests`, request).catch(() => "stopped");
+    },
+  );
+  await tab.say("count slowly");
+  await tab.stop.waitFor();
+  await tab.page.keyboard.press("Escape");
+  arrive();
+  await tab.page.locator(".item").getByText(/^Stopped/).waitFor();
+  expect(await server.ended(id)).toBe("cancelled");
+  expect([await waiting(tab).count(), await stored(id)]).toEqual([0, ["hello", "count slowly"]]);
+  await tab.quietButCutOff();
+});
+
 const PIXEL = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==", "base64");
 const LOG = { name: "night.log", mimeType: "text/plain", buffer: Buffer.from("02:14 fog") };
 const DOT = { name: "dot.png", mimeType: "image/png", buffer: PIXEL };

@@ -2,7 +2,7 @@
 
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { Tab, launch } from "./browser";
+import { Tab, launch, onPhone } from "./browser";
 import { Server } from "./server";
 
 let server: Server;
@@ -77,6 +77,23 @@ test("displays of every variant are shown in every presentation, and what is not
   await tab.quiet();
 });
 
+test("many banners leave room for the conversation, and notes for the message field", async () => {
+  for (let count = 1; count <= 6; count += 1) {
+    await tab.menu("More", "Show a banner");
+    await expect.poll(() => tab.page.locator(".display.banner").count()).toBe(count);
+  }
+  const box = async (selector: string) => (await tab.page.locator(selector).first().boundingBox()) ?? { y: 0, height: 0 };
+  const [chat, banners, newest] = [await box(".chat"), await box(".banners"), await box(".display.banner")];
+  expect(banners.height / chat.height).toBeLessThan(0.36);
+  expect(newest.y).toBeCloseTo(banners.y, 0);
+  await tab.accessible();
+  await tab.menu("Session menu", "Fail");
+  await tab.page.getByText("It could not be done today.").waitFor();
+  const [note, field] = [await box(".toast"), await box(".composer")];
+  if (onPhone) expect(note.y + note.height).toBeLessThan(field.y);
+  await tab.quiet();
+});
+
 // covers: G-27
 test("how far an action is stands in one display, which each step replaces", async () => {
   await tab.menu("Session menu", "One step");
@@ -103,6 +120,46 @@ test("a form asks first, checks types, and hands on typed answers", async () => 
   await form.getByLabel("First").fill("40");
   await form.getByLabel("First").press("Enter");
   await tab.page.getByText("The sum is 42.").waitFor();
+  await tab.quiet();
+});
+
+test("a form keeps its answers until they were of use", async () => {
+  await tab.menu("Session menu", "Ask first");
+  const form = tab.page.getByRole("dialog", { name: "Two numbers" });
+  await form.getByLabel("First").fill("40");
+  const actions = (url: URL) => url.pathname.endsWith("/actions/probe/add");
+  await tab.page.route(actions, (route) => route.abort());
+  await form.getByLabel("First").press("Enter");
+  await tab.page.getByText("The server cannot be reached.").waitFor();
+  expect(await form.getByLabel("First").inputValue()).toBe("40");
+  await tab.page.unroute(actions);
+  await form.getByLabel("First").press("Enter");
+  await tab.page.getByText("The sum is 42.").waitFor();
+  await form.waitFor({ state: "detached" });
+  await tab.quietButCutOff();
+});
+
+test("what an action shows is shown in the session it is of, and nowhere else", async () => {
+  const other = await server.session("think about it");
+  let letGo = () => undefined as void;
+  const left = new Promise<void>((done) => (letGo = done));
+  await tab.page.route(
+    (url) => url.pathname.endsWith("/actions/probe/show"),
+    async (route) => {
+      await left;
+      await route.continue();
+    },
+  );
+  const answered = tab.page.waitForResponse(/actions\/probe\/show/);
+  await tab.menu("Session menu", "Show inline");
+  await tab.page.evaluate((id) => (location.hash = `#/s/${id}`), other);
+  await tab.answer.getByText("Yes.").waitFor();
+  letGo();
+  await (await answered).finished();
+  // What is asked later is shown later.
+  await tab.menu("Session menu", "Reload");
+  await tab.page.getByText("Told.").waitFor();
+  expect(await display().count()).toBe(0);
   await tab.quiet();
 });
 

@@ -34,6 +34,8 @@ test("sessions are found by their name and by their words", async () => {
   await search.fill("lighthouse");
   await row(tab, "Tides").waitFor({ state: "detached" });
   await row(tab, "Berths").waitFor();
+  const [hit, words] = await Promise.all([row(tab, "Berths").boundingBox(), row(tab, "Berths").locator(".session-snippet").boundingBox()]);
+  expect((hit?.y ?? 0) + (hit?.height ?? 0) - (words?.y ?? 0) - (words?.height ?? 0)).toBeGreaterThanOrEqual(6);
   await search.fill("no such thing");
   await tab.page.getByText("No session has these words.").waitFor();
   await tab.quiet();
@@ -79,6 +81,54 @@ test("a session that waits for a decision is deleted", async () => {
   await tab.page.getByRole("button", { name: "Close note" }).click();
   const gone = async () => (await fetch(`${server.url}/api/v1/sessions/${id}`)).status;
   await expect.poll(gone).toBe(404);
+  await tab.quiet();
+});
+
+test("the page says how many sessions want somebody to look: not of tasks inside of them, nor of those that are gone", async () => {
+  const tab = await Tab.open(browser, server);
+  const id = await named("Two pairs of eyes");
+  await tab.showSessions();
+  await row(tab, "Two pairs of eyes").waitFor();
+  await server.api(`/sessions/${id}/requests`, { content: "get a second pair of eyes", stream: false });
+  await row(tab, "Two pairs of eyes").getByRole("img", { name: "new answer" }).waitFor();
+  await expect.poll(() => tab.page.title()).toBe("(1) Orlop");
+  await server.api(`/sessions/${id}`, undefined, "DELETE");
+  await expect.poll(() => tab.page.title()).toBe("Orlop");
+  await tab.quiet();
+});
+
+for (const [who, asked] of [["an agent", "run the check"], ["a task inside of it", "let somebody check"]] as const) {
+  test(`a session is marked until a question is answered that ${who} asks, also for those who looked at it`, async () => {
+    const title = `Asked by ${who}`;
+    const id = await named(title);
+    const tab = await Tab.open(browser, server);
+    await tab.showSessions();
+    await row(tab, title).waitFor();
+    const answered = server.api(`/sessions/${id}/requests`, { content: asked, stream: false });
+    const mark = row(tab, title).getByRole("img", { name: "waits for you" });
+    await mark.waitFor();
+    await row(tab, title).locator(".session-link").click();
+    const deny = tab.page.locator(".approval").getByRole("button", { name: "Deny" });
+    await deny.waitFor();
+    await tab.showSessions();
+    await tab.page.getByRole("button", { name: "New session" }).click();
+    await mark.waitFor();
+    await row(tab, title).locator(".session-link").click();
+    await deny.click();
+    await answered;
+    await tab.showSessions();
+    await mark.waitFor({ state: "detached" });
+    await tab.quiet();
+  });
+}
+
+test("whoever looks at a session that somebody else deletes is told", async () => {
+  const id = await server.session("hello");
+  const tab = await Tab.session(browser, server, id);
+  await tab.answer.getByText("Aye.").waitFor();
+  await server.api(`/sessions/${id}`, undefined, "DELETE");
+  await tab.page.getByText("The session you looked at was deleted.").waitFor();
+  expect(tab.sessionId).toBe("");
   await tab.quiet();
 });
 

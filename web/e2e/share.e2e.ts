@@ -81,3 +81,26 @@ test("a link shows the end of a long session first, on a phone as well", async (
   await page.getByText("Message 0.").waitFor();
   await page.context().close();
 });
+
+test("who opens a link in the middle of an answer sees no half of it, and who cannot reach the server can try again", async () => {
+  const id = await server.session("hello");
+  const { link } = await server.api<{ link: string }>(`/sessions/${id}/shares`, {});
+  const tab = await Tab.session(browser, server, id);
+  await tab.say("count slowly");
+  await tab.answer.getByText("1 2 3").waitFor();
+  const { page } = await follow(`${server.url}/#/shared/${link}`);
+  const answer = page.locator(".answer").last();
+  await answer.getByText("…", { exact: true }).waitFor();
+  await answer.getByText(/^1 2 3 .* 30 done\.$/).waitFor();
+  await page.locator('[role="feed"][aria-busy="false"]').waitFor();
+  const gone = (url: URL) => url.pathname.startsWith("/api/v1/shared/");
+  await page.route(gone, (route) => route.abort());
+  await page.reload();
+  await page.getByRole("heading", { name: "The session could not be loaded" }).waitFor();
+  expect(await new AxeBuilder(page).violations()).toEqual([]);
+  await page.unroute(gone);
+  await page.getByRole("button", { name: "Try again" }).click();
+  await answer.getByText("done.").waitFor();
+  await page.context().close();
+  await tab.quiet();
+});

@@ -459,6 +459,39 @@ test("the view stays at the end while what stands above changes its size", async
   await tab.quiet();
 });
 
+test("the inspector covers nothing of the place to write, where it does not cover everything", async () => {
+  const tab = await Tab.session(browser, server, worked);
+  for (const width of [761, 900, 1080, 1200]) {
+    await tab.page.setViewportSize({ width, height: 820 });
+    const inspector = tab.page.getByRole("complementary", { name: "Inspector" });
+    if ((await inspector.count()) === 0) await tab.page.getByRole("button", { name: "Inspector" }).click();
+    await inspector.getByRole("tab", { name: "Request" }).waitFor();
+    const [beside, field] = await Promise.all([inspector.boundingBox(), tab.page.locator(".composer").boundingBox()]);
+    expect((field?.x ?? 0) + (field?.width ?? 0)).toBeLessThanOrEqual(beside?.x ?? 0);
+    await tab.composer.fill("hello");
+    await tab.page.getByRole("button", { name: "Send (Enter)" }).click({ trial: true });
+    await tab.fits();
+  }
+  await tab.composer.fill("");
+  await tab.quiet();
+});
+
+test("there is a way to the end as soon as an answer grows away from its reader", async () => {
+  const tab = await Tab.session(browser, server, worked);
+  await tab.answer.waitFor();
+  const jump = tab.page.getByRole("button", { name: "Jump to latest" });
+  await tab.page.locator(".scroller").evaluate(async (view) => {
+    view.dispatchEvent(new Event("wheel", { bubbles: true }));
+    view.scrollTop -= 100;
+    await new Promise(requestAnimationFrame);
+  });
+  expect(await jump.count()).toBe(0);
+  await tab.page.getByRole("feed").evaluate((feed) => (feed.style.paddingBottom = "700px"));
+  await jump.click();
+  await jump.waitFor({ state: "detached" });
+  await tab.quiet();
+});
+
 test("the view stays where the reader scrolled to while an answer grows", async () => {
   const tab = await Tab.session(browser, server, worked);
   await tab.answer.waitFor();

@@ -31,9 +31,11 @@ export function ActionDialogs({ children }: { children: ReactNode }) {
     if (element.dialog) setAsked(call);
     else void run(call, {});
   };
-  const run = async ({ element, session, message }: Asked, answers: JsonMap) => {
+  /** Whether it went well. */
+  const run = async ({ element, session, message }: Asked, answers: JsonMap): Promise<boolean> => {
     const sessionId = typeof session?.session_id === "string" ? session.session_id : null;
-    await page.actions.runElement(element, paramsOf(element, { session, message, answers }), sessionId);
+    const { status } = await page.actions.runElement(element, paramsOf(element, { session, message, answers }), sessionId);
+    return status !== "error";
   };
   return (
     <Starter value={start}>
@@ -42,9 +44,9 @@ export function ActionDialogs({ children }: { children: ReactNode }) {
         <AskFirst
           asked={asked}
           onClose={() => setAsked(null)}
-          onRun={(answers) => {
-            setAsked(null);
-            void run(asked, answers);
+          onRun={async (answers) => {
+            // What was filled in stays until it was of use.
+            if (await run(asked, answers)) setAsked((held) => (held === asked ? null : held));
           }}
         />
       )}
@@ -68,27 +70,31 @@ export function sessionInView(page: Pick<Page, "store">): JsonMap | undefined {
   };
 }
 
-function AskFirst({ asked, onClose, onRun }: { asked: Asked; onClose: () => void; onRun: (answers: JsonMap) => void }) {
+function AskFirst({ asked, onClose, onRun }: { asked: Asked; onClose: () => void; onRun: (answers: JsonMap) => Promise<void> }) {
   const { element } = asked;
   const inputs = element.dialog?.inputs ?? [];
   const [given, setGiven] = useState<JsonMap>({});
   const [errors, setErrors] = useState<Record<string, string>>({});
+  const [running, setRunning] = useState(false);
   const title = element.dialog?.title || element.label;
-  const submit = (event: FormEvent) => {
+  const submit = async (event: FormEvent) => {
     event.preventDefault();
     const answers = answersOf(inputs, given);
     setErrors(answers.errors);
-    if (Object.keys(answers.errors).length === 0) onRun(answers.values);
+    if (Object.keys(answers.errors).length > 0 || running) return;
+    setRunning(true);
+    await onRun(answers.values);
+    setRunning(false);
   };
   return (
     <Modal title={title} description={inputs.length === 0 ? `${element.label}: go on?` : undefined} onClose={onClose}>
-      <form onSubmit={submit} noValidate>
+      <form onSubmit={(event) => void submit(event)} noValidate>
         <FormFields inputs={inputs} given={given} errors={errors} onChange={setGiven} />
         <div className="row-end">
           <button type="button" className="button" onClick={onClose}>
             Cancel
           </button>
-          <button type="submit" className="button primary">
+          <button type="submit" className="button primary" aria-disabled={running || undefined}>
             {inputs.length === 0 ? "Go on" : element.label}
           </button>
         </div>

@@ -33,24 +33,27 @@ export function DisplaysAt({ placement }: { placement: Placement }) {
       </Modal>
     );
   }
+  const cards = shown.map((held) => (
+    <section key={held.number} className={placement === "banner" ? "display banner" : "display"} data-variant={held.display.variant} aria-label={held.display.title ?? "Message of a plugin"} role={held.display.variant === "error" ? "alert" : "status"}>
+      <VariantIcon variant={held.display.variant} />
+      <div className="display-content">
+        {held.display.title && <strong>{held.display.title}</strong>}
+        <Body shown={held} />
+        <Actions shown={held} />
+      </div>
+      {held.display.dismissible && (
+        <IconButton label="Dismiss" onClick={() => page.actions.dismiss(held.number)}>
+          <X />
+        </IconButton>
+      )}
+    </section>
+  ));
+  if (placement === "inline" || cards.length === 0) return cards;
+  // What came last is seen first where there are many.
   return (
-    <>
-      {shown.map((held) => (
-        <section key={held.number} className={placement === "banner" ? "display banner" : "display"} data-variant={held.display.variant} aria-label={held.display.title ?? "Message of a plugin"} role={held.display.variant === "error" ? "alert" : "status"}>
-          <VariantIcon variant={held.display.variant} />
-          <div className="display-content">
-            {held.display.title && <strong>{held.display.title}</strong>}
-            <Body shown={held} />
-            <Actions shown={held} />
-          </div>
-          {held.display.dismissible && (
-            <IconButton label="Dismiss" onClick={() => page.actions.dismiss(held.number)}>
-              <X />
-            </IconButton>
-          )}
-        </section>
-      ))}
-    </>
+    <div className="banners" role="region" aria-label="Banners" tabIndex={0}>
+      {cards.reverse()}
+    </div>
   );
 }
 

@@ -41,9 +41,12 @@ export class ActionRunner {
 
   /** Runs the action of a button. */
   async runElement(element: ActionElement, params: JsonMap, sessionId: string | null): Promise<Outcome> {
+    // What a row of the list offers may be about a session that is not in view.
+    const view = element.surface === "session_list_action" ? this.page.store.get().openId : sessionId;
     const outcome = await this.call(element.plugin, element.actionId, sessionId, params);
-    this.apply(outcome);
-    if (outcome.display) {
+    const here = this.page.store.get().openId === view;
+    this.apply(outcome, here);
+    if (outcome.display && here) {
       this.page.store.patch({ displays: show(this.page.store.get().displays, element.surface, outcome.display) });
     }
     return outcome;
@@ -60,8 +63,11 @@ export class ActionRunner {
       else this.page.toast(NOT_COPIED, "error");
       return;
     }
-    const outcome = await this.call(action.plugin, action.actionId, this.page.store.get().openId, action.params);
-    this.apply(outcome);
+    const { openId } = this.page.store.get();
+    const outcome = await this.call(action.plugin, action.actionId, openId, action.params);
+    const here = this.page.store.get().openId === openId;
+    this.apply(outcome, here);
+    if (!here) return;
     const keep = action.preserveDisplay || (outcome.status === "error" && !outcome.display);
     const { displays } = this.page.store.get();
     this.page.store.patch({ displays: followUp(displays, number, keep, surface, outcome.display) });
@@ -115,7 +121,8 @@ export class ActionRunner {
     if (!this.page.store.get().displays.shown.some((held) => held.display.body === display?.body)) this.came(result, sessionId);
   }
 
-  private apply(outcome: Outcome): void {
+  /** Does what a result asks for. It takes nobody elsewhere who has left the session that it is of. */
+  private apply(outcome: Outcome, here = true): void {
     const told = notice(outcome);
     if (told) this.page.toast(told, outcome.status === "error" ? "error" : "success");
     const { openId } = this.page.store.get();
@@ -126,7 +133,7 @@ export class ActionRunner {
       void this.page.chat.reload();
       void this.loadElements();
     }
-    this.navigate(outcome.navigate);
+    if (here) this.navigate(outcome.navigate);
   }
 
   private navigate(to: JsonMap | null): void {

@@ -48,7 +48,7 @@ function AnswerTools({ item, index }: { item: TextItem; index: number }) {
     const { conversation } = page.store.get();
     const asked = conversation?.messages.findLastIndex((message, place) => place < index && message.role === "user") ?? -1;
     const question = conversation?.messages[asked];
-    if (question) void page.chat.branch(asked, textOf(question.content));
+    if (question) void page.chat.branch(asked, question, textOf(question.content));
   };
   return (
     <>

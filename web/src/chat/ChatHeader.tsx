@@ -10,6 +10,7 @@ import { titleOf } from "../sessions/list";
 import { useApp, usePage } from "../state/page";
 import { isBusy } from "../state/conversation";
 import { IconButton } from "../ui/IconButton";
+import { LinkState } from "../ui/LinkState";
 import { Menu, MenuItem, MenuSeparator } from "../ui/Menu";
 import { openOverlay, useOverlay } from "../ui/overlay";
 import { setSidebar, useSidebar } from "../ui/sidebar";
@@ -42,6 +43,7 @@ export function ChatHeader() {
         </IconButton>
       )}
       <h1 title={title}>{openId ? title : "New session"}</h1>
+      {!sidebar && <LinkState />}
       {openId && (
         <>
           <IconButton label="Inspector" pressed={panel === "inspector"} onClick={() => page.store.patch({ panel: panel ? null : "inspector" })}>

@@ -24,18 +24,24 @@ export function ChatView() {
   const items = useMemo(() => (conversation ? itemsShown(conversation) : []), [conversation]);
   const busy = conversation !== null && isBusy(conversation);
   const inline = displays.shown.some((shown) => shown.placement === "inline");
+  // A text that is dragged is the browser's to put where it is dropped.
   const onDragOver = (event: DragEvent) => {
-    if (![...event.dataTransfer.types].includes("Files")) return;
+    if (!hasFiles(event)) return;
     event.preventDefault();
     setDragged(true);
+  };
+  // What lies above the chat is left for what is in it, too; outside of it, or for nothing, the drag is over.
+  const onDragLeave = ({ currentTarget, relatedTarget }: DragEvent) => {
+    if (!(relatedTarget instanceof Node && currentTarget.contains(relatedTarget))) setDragged(false);
   };
   return (
     <section
       className="chat"
       aria-label="Chat"
       onDragOver={onDragOver}
-      onDragLeave={(event) => event.currentTarget === event.target && setDragged(false)}
+      onDragLeave={onDragLeave}
       onDrop={(event) => {
+        if (!hasFiles(event)) return;
         event.preventDefault();
         setDragged(false);
         attachments.add(event.dataTransfer.files);
@@ -81,6 +87,10 @@ export function ChatView() {
       )}
     </section>
   );
+}
+
+function hasFiles({ dataTransfer }: DragEvent): boolean {
+  return dataTransfer.types.includes("Files");
 }
 
 function Loading() {

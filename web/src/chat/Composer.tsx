@@ -4,6 +4,7 @@ import { ArrowUp, Paperclip, Square } from "lucide-react";
 import { type ClipboardEvent, type KeyboardEvent, useEffect, useId, useLayoutEffect, useRef, useState } from "react";
 import type { Completion } from "../api/types";
 import { isBusy } from "../state/conversation";
+import { isGoing } from "../state/outbox";
 import { useApp, usePage } from "../state/page";
 import { IconButton } from "../ui/IconButton";
 import { AttachmentList } from "./AttachmentList";
@@ -20,7 +21,7 @@ const LONG_PASTE = 12_000;
 export function Composer({ attachments, footer, gauge }: { attachments: Attachments; footer: React.ReactNode; gauge: React.ReactNode }) {
   const page = usePage();
   const openId = useApp((state) => state.openId);
-  const busy = useApp((state) => state.conversation !== null && isBusy(state.conversation));
+  const busy = useApp((state) => (state.conversation ? isBusy(state.conversation) : isGoing(state.outbox, state.openId ?? "")));
   const [text, setText] = useState(() => keptDraft(openId));
   const [cursor, setCursor] = useState(0);
   const [focused, setFocused] = useState(false);
@@ -159,7 +160,7 @@ export function Composer({ attachments, footer, gauge }: { attachments: Attachme
           <div className="composer-footer">{footer}</div>
           {gauge}
           {busy && (
-            <IconButton label="Stop (Esc)" className="stop" onClick={() => void page.chat.stop()}>
+            <IconButton label="Stop (Esc)" className="stop" onClick={() => page.chat.stop()}>
               <Square />
             </IconButton>
           )}

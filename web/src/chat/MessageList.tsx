@@ -22,6 +22,9 @@ interface Props {
 /** So near to the end counts as the end. */
 const NEAR = 48;
 
+/** So far from it one wants a way back. */
+const FAR = 4 * NEAR;
+
 /** So long it takes until sizes are known, at most. */
 const SETTLE_MS = 600;
 
@@ -69,6 +72,7 @@ export function MessageList({ sessionId, items, busy, after, shown = 0 }: Props)
     if (!content) return;
     const observer = new ResizeObserver(() => {
       if (sticks.current) toEnd();
+      else setAway(distanceToEnd(view) > FAR);
     });
     observer.observe(content);
     // A banner above, or a message field that grows, makes the view itself smaller.
@@ -90,7 +94,7 @@ export function MessageList({ sessionId, items, busy, after, shown = 0 }: Props)
   const onScroll = () => {
     const view = scroller.current;
     if (!view) return;
-    const distance = view.scrollHeight - view.scrollTop - view.clientHeight;
+    const distance = distanceToEnd(view);
     const now = performance.now();
     // A card that closes moves the view, too, and is nobody scrolling away.
     const byItself = view.scrollHeight !== lastHeight.current && now > byHandUntil.current;
@@ -99,7 +103,7 @@ export function MessageList({ sessionId, items, busy, after, shown = 0 }: Props)
     else if (view.scrollTop < lastOffset.current - 1) sticks.current = false;
     lastOffset.current = view.scrollTop;
     lastHeight.current = view.scrollHeight;
-    setAway(!sticks.current && distance > NEAR * 4);
+    setAway(!sticks.current && distance > FAR);
   };
 
   // Fingers do not hover: what can be done with a message is shown once it is tapped.
@@ -156,6 +160,10 @@ export function MessageList({ sessionId, items, busy, after, shown = 0 }: Props)
       )}
     </div>
   );
+}
+
+function distanceToEnd(view: HTMLElement): number {
+  return view.scrollHeight - view.scrollTop - view.clientHeight;
 }
 
 function labelOf(item: Item): string {

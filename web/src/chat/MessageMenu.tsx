@@ -28,7 +28,8 @@ export function MessageMenu({ about, index, message, raw, onRaw }: Props) {
   const elements = useMemo(() => elementsOf(all, "message_action"), [all]);
   const start = useActionDialog();
   const fork = () => void page.sessions.fork(page.store.get().openId ?? "", index);
-  const [asking, setAsking] = useState(false);
+  // What stands at this place may change while somebody is asked.
+  const [asking, setAsking] = useState<{ index: number; message: Message } | null>(null);
   return (
     <>
       <Menu
@@ -52,22 +53,22 @@ export function MessageMenu({ about, index, message, raw, onRaw }: Props) {
         <MenuItem icon={<Braces />} onSelect={onRaw}>
           {raw ? "Hide JSON" : "Show JSON"}
         </MenuItem>
-        <MenuItem icon={<Trash2 />} danger disabled={busy} onSelect={() => setAsking(true)}>
+        <MenuItem icon={<Trash2 />} danger disabled={busy || !message} onSelect={() => message && setAsking({ index, message })}>
           Delete message
         </MenuItem>
       </Menu>
       {asking && (
-        <Modal title="Delete this message?" description="It goes for good, with the results of calls that it made. The model will not know of it." onClose={() => setAsking(false)}>
+        <Modal title="Delete this message?" description="It goes for good, with the results of calls that it made. The model will not know of it." onClose={() => setAsking(null)}>
           <div className="row-end">
-            <button type="button" className="button" onClick={() => setAsking(false)}>
+            <button type="button" className="button" onClick={() => setAsking(null)}>
               Cancel
             </button>
             <button
               type="button"
               className="button primary"
               onClick={() => {
-                setAsking(false);
-                void page.chat.remove(index);
+                setAsking(null);
+                void page.chat.remove(asking.index, asking.message);
               }}
             >
               Delete

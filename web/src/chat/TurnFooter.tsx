@@ -24,7 +24,7 @@ export function TurnFooter() {
           <i />
           <i />
         </span>
-        {link === "waiting" ? <span>Connection lost. The answer goes on; the page comes back to it.</span> : !writing && <Elapsed since={turn.began} />}
+        {link === "waiting" ? <span>Connection lost. {turn.status === "sending" ? "The message is sent once the server is back." : "The answer goes on; the page comes back to it."}</span> : !writing && <Elapsed since={turn.began} />}
       </p>
     );
   }

@@ -3,7 +3,7 @@
 import { Check, ChevronLeft, ChevronRight, Copy, Pencil } from "lucide-react";
 import { type KeyboardEvent, useState } from "react";
 import { plainText } from "../actions/safe";
-import { isMap } from "../api/types";
+import { type Message, isMap } from "../api/types";
 import { isBusy, isSettled } from "../state/conversation";
 import { type UserItem, textOf } from "../state/items";
 import { useApp, usePage } from "../state/page";
@@ -17,7 +17,8 @@ import { PartList } from "./Parts";
 import { attachedTo } from "./attached";
 
 export function UserMessage({ item }: { item: UserItem }) {
-  const [editing, setEditing] = useState(false);
+  // What stands at this place may change while somebody writes.
+  const [editing, setEditing] = useState<Message | null>(null);
   const [raw, setRaw] = useState(false);
   const { message, index } = item;
   const compaction = message.metadata?.compaction;
@@ -39,7 +40,7 @@ export function UserMessage({ item }: { item: UserItem }) {
   return (
     <div className="user-message" data-pending={item.pending || undefined}>
       {editing && index !== null ? (
-        <EditMessage text={text} index={index} onDone={() => setEditing(false)} />
+        <EditMessage text={text} index={index} message={editing} onDone={() => setEditing(null)} />
       ) : (
         <>
           <div className="bubble">
@@ -54,7 +55,7 @@ export function UserMessage({ item }: { item: UserItem }) {
           {index !== null && (
             <div className="message-tools">
               <BranchWalker index={index} />
-              <UserTools text={text} onEdit={() => setEditing(true)} />
+              <UserTools text={text} onEdit={() => setEditing(message)} />
               <MessageMenu index={index} message={message} raw={raw} onRaw={() => setRaw(!raw)} />
             </div>
           )}
@@ -84,13 +85,11 @@ function UserTools({ text, onEdit }: { text: string; onEdit: () => void }) {
   );
 }
 
-function EditMessage({ text, index, onDone }: { text: string; index: number; onDone: () => void }) {
+function EditMessage({ text, index, message, onDone }: { text: string; index: number; message: Message; onDone: () => void }) {
   const page = usePage();
   const [draft, setDraft] = useState(text);
-  const send = () => {
-    if (draft.trim() === "") return;
-    onDone();
-    void page.chat.branch(index, draft);
+  const send = async () => {
+    if (draft.trim() !== "" && (await page.chat.branch(index, message, draft))) onDone();
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === "Escape") {
@@ -99,7 +98,7 @@ function EditMessage({ text, index, onDone }: { text: string; index: number; onD
     }
     if (event.key === "Enter" && !event.shiftKey && !event.nativeEvent.isComposing) {
       event.preventDefault();
-      send();
+      void send();
     }
   };
   return (
@@ -109,7 +108,7 @@ function EditMessage({ text, index, onDone }: { text: string; index: number; onD
         <button type="button" className="button" onClick={onDone}>
           Cancel
         </button>
-        <button type="button" className="button primary" onClick={send} disabled={draft.trim() === ""}>
+        <button type="button" className="button primary" onClick={() => void send()} disabled={draft.trim() === ""}>
           Ask again
         </button>
       </div>

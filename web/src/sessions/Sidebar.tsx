@@ -7,6 +7,7 @@ import { ElementIcon } from "../actions/ElementIcon";
 import { elementsOf } from "../actions/elements";
 import { useApp, usePage } from "../state/page";
 import { IconButton } from "../ui/IconButton";
+import { LinkState } from "../ui/LinkState";
 import { Menu, MenuItem, MenuSeparator } from "../ui/Menu";
 import { openOverlay } from "../ui/overlay";
 import { shortcutText } from "../ui/shortcuts";
@@ -125,13 +126,4 @@ export function Sidebar() {
 function emptyText(searched: boolean, archived: boolean): string {
   if (archived) return searched ? "No archived session has this name." : "No session is archived.";
   return searched ? "No session has these words." : "Sessions you have stand here.";
-}
-
-function LinkState() {
-  const link = useApp((state) => state.link);
-  return (
-    <p className="link-state" data-link={link} role="status">
-      {link === "waiting" ? "Not connected. Trying again." : ""}
-    </p>
-  );
 }

@@ -28,9 +28,16 @@ export default function SharedPage({ link }: { link: string }) {
   };
   if (reading.phase === "gone" || reading.phase === "failed") {
     return (
-      <main className="gate" role="alert">
-        <h1>{reading.phase === "gone" ? "This link leads nowhere" : "The session could not be loaded"}</h1>
-        <p>{reading.phase === "gone" ? "It may have been taken back. Ask who gave it to you for another one." : reading.problem}</p>
+      <main className="gate">
+        <div role="alert">
+          <h1>{reading.phase === "gone" ? "This link leads nowhere" : "The session could not be loaded"}</h1>
+          <p>{reading.phase === "gone" ? "It may have been taken back. Ask who gave it to you for another one." : reading.problem}</p>
+        </div>
+        {reading.phase === "failed" && (
+          <button type="button" className="button" onClick={() => reader.retry()}>
+            Try again
+          </button>
+        )}
       </main>
     );
   }

@@ -48,6 +48,8 @@ export interface AppState {
   /** The link by which a session of somebody else is read; then there is nothing else. */
   shared: string | null;
   link: "connecting" | "open" | "waiting";
+  /** How often the server came back: what is looked at is read again. */
+  returns: number;
   /** What the server allows. */
   info: Info | null;
   agents: Agent[];
@@ -80,6 +82,7 @@ export function initialState(): AppState {
     accessProblem: null,
     shared: null,
     link: "connecting",
+    returns: 0,
     info: null,
     agents: [],
     list: { sessions: [], next: null, search: "", archived: false, phase: "loading", problem: null },

@@ -7,7 +7,7 @@ import { NO_DISPLAYS } from "../actions/surface";
 import type { Attachment } from "./app";
 import { keepDraft, keptDraft } from "../chat/drafts";
 import { Batch } from "./batch";
-import { type Aside, type Conversation, isAside, isBusy, joining, loaded, newConversation, sending, toldAll } from "./conversation";
+import { type Aside, type Conversation, failing, isAside, isBusy, joining, loaded, newConversation, sending, toldAll } from "./conversation";
 import { newId } from "./ids";
 import { textOf } from "./items";
 import { type Outbox, type Outgoing, again, hold, messageOf, moved, put, requestOf, waitingIn, without } from "./outbox";
@@ -22,12 +22,17 @@ const TAIL = 60;
 /** The session that is made with its first message. */
 const NEW = "";
 
+const STOPPED = "It was stopped before it was sent.";
+const CHANGED = "The conversation changed meanwhile. Nothing was done; look at it again.";
+
 /** A message that is being sent. It goes on until the server has it, whichever session is looked at. */
 interface Delivery {
   session: string;
   entry: Outgoing;
   stop: AbortController;
   taken: boolean;
+  /** Whether the server could not be reached with it, so far. */
+  lost: boolean;
 }
 
 function runs({ status }: RequestState): boolean {
@@ -40,6 +45,10 @@ export class Chat {
   private readonly deliveries = new Map<string, Delivery>();
   /** Whether a session is being made. */
   private making = false;
+  /** Messages that were stopped before the server said that it has them: it is told once it does. */
+  private readonly stopping = new Set<string>();
+  /** Sessions in which something is asked again; a second click is no second question. */
+  private readonly asking = new Set<string>();
   /** The session was changed while it was being answered. */
   private stale = false;
   /** What was said aside in sessions that are not in view. */
@@ -79,7 +88,7 @@ export class Chat {
   async open(id: string | null): Promise<void> {
     this.leave();
     const { attention } = this.page.store.get();
-    const rest = Object.fromEntries(Object.entries(attention).filter(([session]) => session !== id));
+    const rest = Object.fromEntries(Object.entries(attention).filter(([session, mark]) => session !== id || mark === "asking"));
     this.page.store.patch({
       openId: id,
       conversation: id === null ? null : { ...newConversation(id), asides: this.asides.get(id) ?? [] },
@@ -150,7 +159,8 @@ export class Chat {
   private show(id: string, session: Session, newest: RequestState | null): void {
     const { conversation } = this;
     if (conversation?.sessionId !== id) return;
-    this.set(loaded(conversation, session));
+    const now = loaded(conversation, session);
+    this.set(newest?.status === "failed" ? failing(now, newest) : now);
     if (newest && runs(newest)) this.join(newest.request_id);
     else if (newest?.status === "completed" && !conversation.turn) void this.recall(newest.request_id);
     this.deliver(id);
@@ -175,6 +185,7 @@ export class Chat {
   join(requestId: string, messageIndex: number | null = null): void {
     const { conversation } = this;
     if (!conversation || this.following?.requestId === requestId) return;
+    this.reached(conversation.sessionId, requestId);
     const { running } = this.page.store.get();
     this.page.store.patch({ running: { ...running, [conversation.sessionId]: requestId } });
     this.set(joining(conversation, requestId, messageIndex));
@@ -186,11 +197,10 @@ export class Chat {
 
   /** Sends what the user wrote; behind what waits already, and while the agent is at work it waits. */
   send(text: string, attachments: Attachment[] = []): void {
-    this.post({ id: newId(), text, attachments, parts: [] });
+    this.post(this.page.store.get().openId ?? NEW, { id: newId(), text, attachments, parts: [] });
   }
 
-  private post(entry: Outgoing, place: "last" | "first" = "last"): void {
-    const session = this.page.store.get().openId ?? NEW;
+  private post(session: string, entry: Outgoing, place: "last" | "first" = "last"): void {
     this.setOutbox(put(this.outbox, session, entry, place));
     this.deliver(session);
   }
@@ -237,7 +247,7 @@ export class Chat {
     const { conversation } = this;
     const inView = conversation?.sessionId === session;
     if (inView ? isBusy(conversation) : session in this.page.store.get().running) return;
-    const delivery: Delivery = { session, entry, stop: new AbortController(), taken: false };
+    const delivery: Delivery = { session, entry, stop: new AbortController(), taken: false, lost: false };
     this.deliveries.set(session, delivery);
     if (inView) this.watch(delivery);
     void this.follow(session, entry.id, delivery.stop, delivery);
@@ -259,6 +269,7 @@ export class Chat {
     const session = await this.page.attempt(() => this.page.newSession());
     this.making = false;
     if (!session) {
+      this.stopping.clear();
       this.setOutbox(hold(this.outbox, NEW, "The session could not be made."));
       return;
     }
@@ -287,7 +298,10 @@ export class Chat {
         begin: delivery && { path: this.page.api.requestPath(session), body: requestOf(delivery.entry) },
         once: true,
         onLink: (link) => {
-          if (link === "open" && delivery && !delivery.taken) this.arrived(delivery, watched());
+          if (!delivery || delivery.taken) return;
+          delivery.lost = link === "waiting";
+          if (link === "open") this.arrived(delivery, watched());
+          else if (this.stopping.has(requestId)) this.callBack(delivery);
         },
         onEvent: (event) => {
           if (!watched()) return;
@@ -317,12 +331,22 @@ export class Chat {
     delivery.taken = true;
     this.deliveries.delete(delivery.session);
     this.setOutbox(without(this.outbox, delivery.session, delivery.entry.id));
+    if (this.stopping.delete(delivery.entry.id)) void this.cancel(delivery.entry.id);
     if (!watched) delivery.stop.abort();
+  }
+
+  /** The server has a message of which this page thought that it was not sent. */
+  reached(session: string, requestId: string): void {
+    const { entries, held } = waitingIn(this.outbox, session);
+    if (this.deliveries.has(session) || !entries.some((entry) => entry.id === requestId)) return;
+    this.setOutbox(without(this.outbox, session, requestId));
+    if (held === STOPPED) void this.cancel(requestId);
   }
 
   /** The server did not take the message: it waits with the others until the user says more. */
   private notTaken({ session, entry }: Delivery, problem: Problem): void {
     this.deliveries.delete(session);
+    this.stopping.delete(entry.id);
     if (problem.unauthorized) {
       // It is sent once its user is let in again.
       if (this.conversation?.turn?.requestId === entry.id) this.set({ ...this.conversation, turn: null, sent: null });
@@ -372,26 +396,36 @@ export class Chat {
     if (isMap(handled) && isMap(handled.data)) this.page.actions.handled(handled.data, session);
   }
 
-  /** Ends the request that runs. What was said so far is kept. */
-  async stop(): Promise<void> {
-    const turn = this.conversation?.turn;
-    if (!turn || !this.conversation || !isBusy(this.conversation)) return;
-    const delivery = this.deliveries.get(this.conversation.sessionId);
-    if (delivery?.entry.id === turn.requestId) {
-      this.callBack(delivery);
-      return;
+  /** Ends the request that runs, or is about to. What was said so far is kept. Whether there was one. */
+  stop(): boolean {
+    const { conversation } = this;
+    const [first] = waitingIn(this.outbox, NEW).entries;
+    if (!conversation && this.making && first) {
+      this.stopping.add(first.id);
+      return true;
     }
-    await this.page.attempt(() => this.page.api.cancel(turn.requestId));
+    if (!conversation?.turn || !isBusy(conversation)) return false;
+    const { requestId } = conversation.turn;
+    const delivery = this.deliveries.get(conversation.sessionId);
+    if (delivery?.entry.id !== requestId) void this.cancel(requestId);
+    else if (delivery.lost) this.callBack(delivery);
+    else this.stopping.add(requestId);
+    return true;
   }
 
-  /** Stops a message before the server says that it has it. It may have it all the same. */
+  private async cancel(requestId: string): Promise<void> {
+    await this.page.attempt(() => this.page.api.cancel(requestId));
+  }
+
+  /** Keeps back a message that the server could not be reached with. If it has it all the same, its events will tell. */
   private callBack({ session, entry, stop }: Delivery): void {
     stop.abort();
     this.deliveries.delete(session);
+    this.stopping.delete(entry.id);
+    this.setOutbox(hold(this.outbox, session, STOPPED));
+    if (this.following?.stop !== stop) return;
     this.following = null;
-    this.setOutbox(hold(this.outbox, session, "It was stopped before it was sent."));
     if (this.conversation) this.set({ ...this.conversation, turn: null, sent: null });
-    void this.page.api.cancel(entry.id).catch(() => undefined);
   }
 
   async decide(requestId: string, callId: string, decision: Verdict): Promise<boolean> {
@@ -406,37 +440,58 @@ export class Chat {
   async retry(): Promise<void> {
     const { conversation } = this;
     if (!conversation || isBusy(conversation)) return;
-    const [first] = waitingIn(this.outbox, conversation.sessionId).entries;
+    const { sessionId, sent } = conversation;
+    const [first] = waitingIn(this.outbox, sessionId).entries;
     if (first && first.id === conversation.turn?.requestId) {
       this.release();
       return;
     }
     const index = conversation.messages.findLastIndex((message) => message.role === "user");
     const stored = conversation.messages[index];
-    if (conversation.sent || !stored) {
-      if (conversation.sent) this.post(again(conversation.sent, textOf(conversation.sent.content)), "first");
-      return;
-    }
-    const cut = await this.page.attempt(async () => {
-      await this.page.api.slice(conversation.sessionId, { end: index });
-      return true;
+    if (sent) this.post(sessionId, again(sent, textOf(sent.content)), "first");
+    if (sent || !stored) return;
+    await this.once(sessionId, async () => {
+      await this.page.api.slice(sessionId, { end: index });
+      if (this.conversation?.sessionId === sessionId) this.set({ ...this.conversation, messages: this.conversation.messages.slice(0, index), turn: null });
+      this.post(sessionId, again(stored, textOf(stored.content)), "first");
     });
-    if (!cut) return;
-    this.set({ ...conversation, messages: conversation.messages.slice(0, index), turn: null });
-    this.post(again(stored, textOf(stored.content)), "first");
   }
 
-  /** Another answer, or another question, in a branch beside this one. */
-  async branch(index: number, text: string): Promise<void> {
+  /** Another answer, or another question, in a branch beside this one. Whether there is one now. */
+  async branch(index: number, message: Message, text: string): Promise<boolean> {
     const { conversation } = this;
-    if (!conversation || isBusy(conversation)) return;
-    const made = await this.page.attempt(() => this.page.api.branch(conversation.sessionId, index));
-    if (!made) return;
-    this.tries.forget();
-    const { session_id } = made.session;
-    this.page.go(session_id);
-    await this.opened(session_id);
-    this.post(again(made.message, text));
+    if (!conversation || isBusy(conversation) || !this.isStill(index, message)) return false;
+    const { sessionId } = conversation;
+    return this.once(sessionId, async () => {
+      const made = await this.page.api.branch(sessionId, index);
+      this.tries.forget();
+      const { session_id } = made.session;
+      // Whoever went elsewhere meanwhile stays there.
+      if (this.page.store.get().openId === sessionId) {
+        this.page.go(session_id);
+        await this.opened(session_id);
+      }
+      this.post(session_id, again(made.message, text));
+    });
+  }
+
+  /** Does something that may fail in a session, unless it is being done. Whether it was done. */
+  private async once(session: string, work: () => Promise<void>): Promise<boolean> {
+    if (this.asking.has(session)) return false;
+    this.asking.add(session);
+    const done = await this.page.attempt(async () => {
+      await work();
+      return true;
+    });
+    this.asking.delete(session);
+    return done === true;
+  }
+
+  /** Whether a message stands where it stood when somebody began to do something with it; if not, says so. */
+  private isStill(index: number, message: Message): boolean {
+    const still = this.conversation?.messages[index] === message;
+    if (!still) this.page.toast(CHANGED, "error");
+    return still;
   }
 
   private async opened(id: string): Promise<void> {
@@ -447,9 +502,9 @@ export class Chat {
   }
 
   /** Takes a message away, with the results of calls that it made. */
-  async remove(index: number): Promise<void> {
+  async remove(index: number, message: Message): Promise<void> {
     const { conversation } = this;
-    if (!conversation) return;
+    if (!conversation || !this.isStill(index, message)) return;
     await this.page.attempt(() => this.page.api.slice(conversation.sessionId, { remove_indices: withResults(conversation.messages, index) }));
     await this.reload();
   }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { Event, EventKind, Message, Session } from "../api/types";
-import { type Conversation, isBusy, itemsShown, joining, loaded, newConversation, sending, told, toldAll } from "./conversation";
+import type { Event, EventKind, Message, RequestState, Session } from "../api/types";
+import { type Conversation, failing, isBusy, itemsShown, joining, loaded, newConversation, sending, told, toldAll } from "./conversation";
 import { withResults } from "./transcript";
 
 let seq = 0;
@@ -139,4 +139,11 @@ test("an answer of a host plugin that is stored is a message like others", () =>
   const after = told(conversation, { ...event({ type: "final", messages: [assistant("Commands")], session: { revision: 4, message_count: 4 } }), seq: 0 });
   expect(after.asides).toEqual([]);
   expect(after.messages.map((message) => message.content)).toEqual(["u", "a", "/help", "Commands"]);
+});
+
+test("a session shows that its last request failed, as long as it ends with what was asked", () => {
+  const request = { request_id: "r", message_index: 0, status: "failed", error: { type: "provider", message: "on fire", retryable: false } } as RequestState;
+  expect(shown(failing(opened(user("a"), assistant("half")), request))).toEqual(["user a", "text half", "failure on fire"]);
+  expect(shown(failing(opened(user("a"), assistant("b"), user("c")), request))).toEqual(["user a", "text b", "user c"]);
+  expect(shown(failing(opened(), request))).toEqual([]);
 });

@@ -1,6 +1,6 @@
 //! An open session: its stored messages, the request that runs on it, and both as one list of items.
 
-import type { ContextUse, Event, JsonMap, Message, Session } from "../api/types";
+import type { ContextUse, Event, JsonMap, Message, RequestState, Session } from "../api/types";
 import { type Item, type UserItem, textOf } from "./items";
 import { isKeptIn } from "./ran";
 import { NOT_LOADED, itemsOf } from "./transcript";
@@ -61,6 +61,14 @@ export function joining(held: Conversation, requestId: string, messageIndex: num
   if (held.turn?.requestId === requestId) return held;
   // What was sent belongs to another request.
   return { ...held, sent: null, turn: newTurn(requestId, { sessionId: held.sessionId, messageIndex, status: "running" }) };
+}
+
+/** With the failure of the last request, if the session still ends with what was asked. */
+export function failing(held: Conversation, { request_id, message_index, error, updated_at }: RequestState): Conversation {
+  const asked = held.messages.findLastIndex((message) => message.role === "user");
+  if (held.turn || !error || asked < 0 || asked !== message_index) return held;
+  const turn = newTurn(request_id, { sessionId: held.sessionId, messageIndex: asked, status: "failed", error, failedAt: Date.parse(updated_at ?? "") || null });
+  return { ...held, turn };
 }
 
 /** After an event of the running request. */

@@ -4,6 +4,7 @@ import { follow } from "../api/follow";
 import { asProblem } from "../api/problem";
 import { watchUse } from "../api/tabs";
 import { type Event, type JsonMap, endsRequest } from "../api/types";
+import type { AppState } from "./app";
 import { afterEvent, titleOf } from "../sessions/list";
 import { isBusy } from "./conversation";
 import { type Told, note, worthANote } from "./notify";
@@ -24,6 +25,8 @@ export class Live {
   private idle: ReturnType<typeof setTimeout> | undefined;
   /** When the requests that run began. */
   private readonly began = new Map<string, number>();
+  /** The questions of sessions that nobody has answered yet. */
+  private readonly questions = new Map<string, Set<string>>();
 
   constructor(private readonly page: Page) {
     page.tabs.onEvent = (event) => this.heard(event);
@@ -101,7 +104,8 @@ export class Live {
 
   private catchUp(): void {
     void this.page.sessions.refresh();
-    const { conversation } = this.page.store.get();
+    const { conversation, returns } = this.page.store.get();
+    this.page.store.patch({ returns: returns + 1 });
     if (conversation && !isBusy(conversation)) void this.page.chat.reload();
   }
 
@@ -131,6 +135,7 @@ export class Live {
         break;
       case "session_deleted":
         this.page.go(null);
+        this.page.toast("The session you looked at was deleted.");
         break;
       case "action_result":
         if (!own) this.page.actions.ran(event, event.session_id);
@@ -144,27 +149,62 @@ export class Live {
 
   /** Which sessions are at work, and which want somebody to look. */
   private note(event: Event): void {
-    const id = event.session_id;
-    if (!id || !event.request_id) return;
+    const { session_id: id, request_id: request } = event;
+    if (id && event.type === "session_deleted") this.forget(id);
+    if (!id || !request) return;
+    this.page.chat.reached(id, request);
+    if (event.type === "approval_requested" || event.type === "approval_resolved") this.noteQuestion(id, event);
+    if (!isTask(event)) this.noteWork(id, request, event);
+    if (!endsRequest(event)) return;
+    this.page.chat.ended(id, event);
+    this.page.sessions.ended(id);
+  }
+
+  private noteWork(id: string, request: string, event: Event): void {
     const { running, attention, openId } = this.page.store.get();
-    const looking = openId === id && document.visibilityState === "visible";
     if (event.type === "request_started") {
-      this.began.set(event.request_id, Date.parse(event.at));
-      this.page.store.patch({ running: { ...running, [id]: event.request_id } });
+      this.began.set(request, Date.parse(event.at));
+      this.page.store.patch({ running: { ...running, [id]: request } });
     }
-    if (event.type === "approval_requested") this.notify("asking", id, event);
-    if (event.type === "approval_requested" && !looking) this.page.store.patch({ attention: { ...attention, [id]: "asking" } });
-    if (endsRequest(event) && running[id]) {
-      const rest = Object.fromEntries(Object.entries(running).filter(([session]) => session !== id));
-      const ended = event.type === "request_failed" ? ("failed" as const) : ("done" as const);
-      if (event.type !== "request_cancelled") this.notify(ended, id, event);
-      this.began.delete(event.request_id);
-      this.page.store.patch({ running: rest, attention: looking ? attention : { ...attention, [id]: ended } });
-    }
-    if (endsRequest(event)) {
-      this.page.chat.ended(id, event);
-      this.page.sessions.ended(id);
-    }
+    if (!endsRequest(event)) return;
+    this.questions.delete(id);
+    const { [id]: ran, ...others } = running;
+    const looking = openId === id && document.visibilityState === "visible";
+    const ended = event.type === "request_failed" ? ("failed" as const) : ("done" as const);
+    if (ran && event.type !== "request_cancelled") this.notify(ended, id, event);
+    this.began.delete(request);
+    this.page.store.patch({ running: others });
+    if (ran || attention[id] === "asking") this.mark(id, ran && !looking ? ended : null);
+  }
+
+  /** A question marks its session until it is answered, whoever looked at it. That of a task marks the session that it works for. */
+  private noteQuestion(from: string, event: Extract<Event, { call_id: string }>): void {
+    const { running } = this.page.store.get();
+    const outer = Object.keys(running).find((session) => event.request_id?.startsWith(`${running[session]}.`));
+    const id = isTask(event) ? outer : from;
+    if (!id) return;
+    const open = this.questions.get(id) ?? new Set();
+    this.questions.set(id, open);
+    const question = `${event.request_id} ${event.call_id}`;
+    if (event.type === "approval_requested") {
+      open.add(question);
+      this.notify("asking", id, event);
+    } else open.delete(question);
+    if (open.size > 0) this.mark(id, "asking");
+    else if (this.page.store.get().attention[id] === "asking") this.mark(id, null);
+  }
+
+  private mark(id: string, mark: AppState["attention"][string] | null): void {
+    const { [id]: _, ...others } = this.page.store.get().attention;
+    this.page.store.patch({ attention: mark ? { ...others, [id]: mark } : others });
+  }
+
+  /** Nobody waits for a session that is gone. */
+  private forget(id: string): void {
+    const { [id]: _, ...others } = this.page.store.get().running;
+    this.page.store.patch({ running: others });
+    this.questions.delete(id);
+    this.mark(id, null);
   }
 
   private notify(kind: Told["kind"], id: string, event: Event): void {
@@ -175,4 +215,9 @@ export class Live {
     const held = this.page.store.get().list.sessions.find((summary) => summary.session_id === id);
     note(kind, { id, title: titleOf(held ?? {}) }, () => this.page.go(id));
   }
+}
+
+/** Whether an event is of a task that one agent gave to another, which waits for it: its request has the id of its session. */
+function isTask({ session_id, request_id }: Event): boolean {
+  return session_id === request_id;
 }

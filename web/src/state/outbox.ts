@@ -32,6 +32,12 @@ export function waitingIn(outbox: Outbox, session: string): Waiting {
   return outbox[session] ?? NOTHING;
 }
 
+/** Whether something of a session is on its way. */
+export function isGoing(outbox: Outbox, session: string): boolean {
+  const { entries, held } = waitingIn(outbox, session);
+  return entries.length > 0 && held === null;
+}
+
 function set(outbox: Outbox, session: string, waiting: Waiting): Outbox {
   const { [session]: _, ...others } = outbox;
   return waiting.entries.length === 0 ? others : { ...others, [session]: waiting };

@@ -2,15 +2,17 @@
 
 import { useEffect, useState } from "react";
 import { asProblem } from "../api/problem";
+import { useApp } from "../state/page";
 
 export interface Loaded<T> {
   value: T | null;
   problem: string | null;
 }
 
-/** Loads again whenever one of `keys` changes; what was there stays until then. */
+/** Loads again whenever one of `keys` changes or the server came back; what was there stays until then. */
 export function useLoaded<T>(load: () => Promise<T> | null, keys: readonly unknown[]): Loaded<T> {
   const [loaded, setLoaded] = useState<Loaded<T>>({ value: null, problem: null });
+  const returns = useApp((state) => state.returns);
   useEffect(() => {
     let current = true;
     load()?.then(
@@ -21,6 +23,6 @@ export function useLoaded<T>(load: () => Promise<T> | null, keys: readonly unkno
       current = false;
     };
     // What is loaded is named by the keys.
-  }, keys);
+  }, [...keys, returns]);
   return loaded;
 }

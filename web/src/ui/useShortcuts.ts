@@ -2,7 +2,6 @@
 
 import { useEffect } from "react";
 import { grouped } from "../sessions/list";
-import { isBusy } from "../state/conversation";
 import { type Page, usePage } from "../state/page";
 import { currentOverlay, openOverlay } from "./overlay";
 import { type ShortcutId, shortcutOf } from "./shortcuts";
@@ -45,12 +44,8 @@ function run(id: ShortcutId, page: Page): boolean {
     case "composer":
       document.getElementById("composer")?.focus();
       return true;
-    case "stop": {
-      const { conversation } = page.store.get();
-      if (!conversation || !isBusy(conversation)) return false;
-      void page.chat.stop();
-      return true;
-    }
+    case "stop":
+      return page.chat.stop();
     case "copy-code":
       return clickLast("[data-copy-code]");
     case "copy-answer":
