@@ -70,7 +70,8 @@ impl Said {
         let place = usize::try_from(seq.checked_sub(self.first)?).ok()?;
         let piece = self.pieces.get(place)?;
         let begin = place.checked_sub(1).and_then(|before| self.pieces.get(before));
-        let text = self.text.get(begin.map_or(0, |piece| piece.end as usize)..piece.end as usize)?;
+        let text =
+            self.text.get(begin.map_or(0, |piece| piece.end as usize)..piece.end as usize)?;
         let message =
             if self.is_reasoning { Partial::reasoning(text) } else { Partial::text(text) };
         Some(Event {

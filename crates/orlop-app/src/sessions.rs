@@ -12,7 +12,8 @@ use orlop_core::hooks::Hook;
 use orlop_core::types::app_event::EventKind;
 use orlop_core::types::app_event::SessionState;
 use orlop_core::{
-    Error, ErrorClass, Map, Message, NewMessage, Place, Result, Session, Slice, TriggerSource, Value, lifecycle,
+    Error, ErrorClass, Map, Message, NewMessage, Place, Result, Session, Slice, TriggerSource,
+    Value, lifecycle,
 };
 use serde::Serialize;
 

@@ -7,6 +7,7 @@ mod exit;
 mod interrupt;
 mod output;
 mod run_flags;
+mod server_log;
 mod workplace;
 
 use clap::Parser;
@@ -115,15 +116,14 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, plugins: Plugins) -> E
             format!("--cd: {folder} cannot be used: {error}; name a folder that is there");
         return exit::failed(&exit::Failure::usage(message));
     }
-    let mut runtime = match &cli.command {
+    let (mut runtime, _log) = match &cli.command {
         Some(cli::Command::Serve(serve)) => {
-            output::start_logging(cli.verbose + 1, serve.log_format, None);
-            tokio::runtime::Builder::new_multi_thread()
+            let log = output::start_server_log(cli.verbose, serve.log_format);
+            (tokio::runtime::Builder::new_multi_thread(), Some(log))
         }
         _ => {
-            let log = commands::log_of_chat(&cli);
-            output::start_logging(cli.verbose, cli::LogFormat::Text, log);
-            tokio::runtime::Builder::new_current_thread()
+            output::start_logging(cli.verbose, commands::log_of_chat(&cli));
+            (tokio::runtime::Builder::new_current_thread(), None)
         }
     };
     let runtime = runtime.enable_all().build();

@@ -1,6 +1,7 @@
 //! What commands print: tables for people, JSON for programs, logs on stderr.
 
 use crate::cli::LogFormat;
+use crate::server_log::ServerLog;
 use serde::Serialize;
 use std::io::{BufRead, IsTerminal, Write};
 use std::process::ExitCode;
@@ -9,17 +10,22 @@ use tracing_subscriber::fmt::format::{FormatEvent, FormatFields, Writer};
 use tracing_subscriber::fmt::writer::BoxMakeWriter;
 use tracing_subscriber::registry::LookupSpan;
 
+/// Logs of a server, on stderr; whoever calls keeps what this gives to the end.
+pub(crate) fn start_server_log(verbose: u8, format: LogFormat) -> ServerLog {
+    let log = ServerLog::to(std::io::stderr());
+    let lines = log.lines();
+    let writer = BoxMakeWriter::new(move || lines.clone());
+    log_to(writer, named_level().unwrap_or(level(verbose + 1)), format);
+    log
+}
+
 /// Logs on stderr: errors of Orlop itself by default, more with each `-v`; `ORLOP_LOG` sets the
 /// level by name.
 ///
 /// While a chat has the screen, the log goes to `file` instead, or nowhere if there is none.
-pub(crate) fn start_logging(verbose: u8, format: LogFormat, file: Option<Option<std::fs::File>>) {
-    let named = std::env::var("ORLOP_LOG").ok().and_then(|level| level.parse().ok());
-    let level = named.unwrap_or(match verbose {
-        0 => tracing::Level::ERROR,
-        1 => tracing::Level::INFO,
-        _ => tracing::Level::DEBUG,
-    });
+pub(crate) fn start_logging(verbose: u8, file: Option<Option<std::fs::File>>) {
+    let named = named_level();
+    let level = named.unwrap_or(level(verbose));
     if verbose == 0 && named.is_none() && file.is_none() {
         let log = tracing_subscriber::fmt().with_max_level(level).with_ansi(false);
         let log = log.with_writer(std::io::stderr).event_format(Told).finish();
@@ -31,6 +37,22 @@ pub(crate) fn start_logging(verbose: u8, format: LogFormat, file: Option<Option<
         Some(Some(file)) => BoxMakeWriter::new(std::sync::Mutex::new(file)),
         Some(None) => BoxMakeWriter::new(std::io::sink),
     };
+    log_to(writer, level, LogFormat::Text);
+}
+
+fn named_level() -> Option<tracing::Level> {
+    std::env::var("ORLOP_LOG").ok().and_then(|level| level.parse().ok())
+}
+
+fn level(verbose: u8) -> tracing::Level {
+    match verbose {
+        0 => tracing::Level::ERROR,
+        1 => tracing::Level::INFO,
+        _ => tracing::Level::DEBUG,
+    }
+}
+
+fn log_to(writer: BoxMakeWriter, level: tracing::Level, format: LogFormat) {
     let log = tracing_subscriber::fmt().with_max_level(level).with_writer(writer).with_ansi(false);
     let _ = match format {
         LogFormat::Text => tracing::subscriber::set_global_default(log.finish()),

@@ -69,6 +69,20 @@ async fn ask(served: &Served, method: &str, path: &str, body: &str) -> String {
     text
 }
 
+#[tokio::test]
+async fn it_answers_and_ends_also_when_nobody_reads_its_log() {
+    let place = Place::new("unread").await;
+    let mut served = serve(&place, &[]).await;
+    // What is logged of these is more than a pipe holds.
+    for _ in 0..800 {
+        let answered = tokio::time::timeout(BOUND, ask(&served, "GET", "/info", "")).await;
+        assert!(answered.expect("it waits for its log").starts_with("HTTP/1.1 "));
+    }
+    signal(&served.child, "TERM");
+    let ended = tokio::time::timeout(BOUND, served.child.wait()).await;
+    assert_eq!(ended.expect("it does not end").unwrap().code(), Some(0));
+}
+
 #[tokio::test] // K-09, K-24
 async fn it_says_where_it_listens_answers_and_ends_when_told() {
     let place = Place::new("serve").await;
