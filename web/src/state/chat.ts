@@ -11,7 +11,7 @@ import { type Aside, type Conversation, failing, isAside, isBusy, joining, loade
 import { newId } from "./ids";
 import { textOf } from "./items";
 import { type Outbox, type Outgoing, again, hold, messageOf, moved, put, requestOf, waitingIn, without } from "./outbox";
-import { isUnanswered, withResults } from "./transcript";
+import { isSame, isUnanswered, withResults } from "./transcript";
 import type { Page } from "./page";
 import { TryFinder } from "./tries";
 import { applyEvent, begunAgain, newTurn } from "./turn";
@@ -489,7 +489,7 @@ export class Chat {
 
   /** Whether a message stands where it stood when somebody began to do something with it; if not, says so. */
   private isStill(index: number, message: Message): boolean {
-    const still = this.conversation?.messages[index] === message;
+    const still = isSame(message, this.conversation?.messages[index]);
     if (!still) this.page.toast(CHANGED, "error");
     return still;
   }
