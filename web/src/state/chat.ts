@@ -269,7 +269,7 @@ export class Chat {
     const session = await this.page.attempt(() => this.page.newSession());
     this.making = false;
     if (!session) {
-      this.stopping.clear();
+      for (const { id } of waitingIn(this.outbox, NEW).entries) this.stopping.delete(id);
       this.setOutbox(hold(this.outbox, NEW, "The session could not be made."));
       return;
     }
