@@ -189,7 +189,7 @@ for (const where of ["a session", "a new session"]) {
     await tab.stop.waitFor();
     await tab.page.keyboard.press("Escape");
     sending.letGo();
-    await tab.page.locator(".item").getByText(/^Stopped/).waitFor();
+    await tab.page.locator(".note").getByText("Stopped.", { exact: true }).waitFor();
     expect(await server.ended(tab.sessionId)).toBe("cancelled");
     expect([(await bubbles(tab)).at(-1), (await stored(tab.sessionId)).at(-1), await waiting(tab).count()]).toEqual(["count slowly", "count slowly", 0]);
     await tab.quiet();
@@ -233,7 +233,7 @@ test("a message that was stopped and had arrived all the same does not wait, and
   await tab.stop.waitFor();
   await tab.page.keyboard.press("Escape");
   arrive();
-  await tab.page.locator(".item").getByText(/^Stopped/).waitFor();
+  await tab.page.locator(".note").getByText("Stopped.", { exact: true }).waitFor();
   expect(await server.ended(id)).toBe("cancelled");
   expect([await waiting(tab).count(), await stored(id)]).toEqual([0, ["hello", "count slowly"]]);
   await tab.quietButCutOff();

@@ -11,7 +11,7 @@ import { type Aside, type Conversation, failing, isAside, isBusy, joining, loade
 import { newId } from "./ids";
 import { textOf } from "./items";
 import { type Outbox, type Outgoing, again, hold, messageOf, moved, put, requestOf, waitingIn, without } from "./outbox";
-import { isUnanswered, withResults } from "./transcript";
+import { isSame, isUnanswered, withResults } from "./transcript";
 import type { Page } from "./page";
 import { TryFinder } from "./tries";
 import { applyEvent, begunAgain, newTurn } from "./turn";
@@ -269,7 +269,7 @@ export class Chat {
     const session = await this.page.attempt(() => this.page.newSession());
     this.making = false;
     if (!session) {
-      this.stopping.clear();
+      for (const { id } of waitingIn(this.outbox, NEW).entries) this.stopping.delete(id);
       this.setOutbox(hold(this.outbox, NEW, "The session could not be made."));
       return;
     }
@@ -489,7 +489,7 @@ export class Chat {
 
   /** Whether a message stands where it stood when somebody began to do something with it; if not, says so. */
   private isStill(index: number, message: Message): boolean {
-    const still = this.conversation?.messages[index] === message;
+    const still = isSame(message, this.conversation?.messages[index]);
     if (!still) this.page.toast(CHANGED, "error");
     return still;
   }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Event, EventKind, Message, RequestState, Session } from "../api/types";
 import { type Conversation, failing, isBusy, itemsShown, joining, loaded, newConversation, sending, told, toldAll } from "./conversation";
-import { withResults } from "./transcript";
+import { isSame, withResults } from "./transcript";
 
 let seq = 0;
 function event(kind: EventKind): Event {
@@ -139,6 +139,12 @@ test("an answer of a host plugin that is stored is a message like others", () =>
   const after = told(conversation, { ...event({ type: "final", messages: [assistant("Commands")], session: { revision: 4, message_count: 4 } }), seq: 0 });
   expect(after.asides).toEqual([]);
   expect(after.messages.map((message) => message.content)).toEqual(["u", "a", "/help", "Commands"]);
+});
+
+test("a message is the same once more is noted about it, and not if it says something else", () => {
+  expect(isSame(user("a"), { ...user("a"), metadata: { at: "noon" } })).toBe(true);
+  expect([isSame(user("a"), user("b")), isSame(user("a"), assistant("a")), isSame(tool("1", "a"), tool("2", "a")), isSame(user("a"), undefined)]).toEqual([false, false, false, false]);
+  expect(isSame(assistant("", calls("1")), assistant("", calls("2")))).toBe(false);
 });
 
 test("a session shows that its last request failed, as long as it ends with what was asked", () => {

@@ -133,6 +133,12 @@ export function withResults(messages: readonly Message[], index: number): number
   return [index, ...results];
 }
 
+/** Whether two are the same message. What is noted about it may have become more since it was sent. */
+export function isSame(one: Message, other: Message | undefined): boolean {
+  const told = (message: Message) => JSON.stringify([message.role, message.content, callsOf(message.metadata), callIdOf(message)]);
+  return one === other || (other !== undefined && told(one) === told(other));
+}
+
 /** Whether the last message waits for another one: a question without an answer, or a call without a result. */
 export function isUnanswered(messages: readonly Message[]): boolean {
   const last = messages.at(-1);
