@@ -210,14 +210,25 @@ impl Core {
             return Ok(known);
         }
         let request_keys = self.request_keys();
-        let common = config.without(&request_keys);
-        if let Some(common) = &common
-            && let Some(known) = self.remembered(common.fingerprint(), config).await
-        {
-            let own = Arc::new(known.with_config(config, &request_keys));
-            self.caches.put(config.fingerprint(), own.clone());
-            return Ok(own);
-        }
+        let Some(common) = config.without(&request_keys) else {
+            return self.resolve_and_remember(config).await;
+        };
+        let known = match self.remembered(common.fingerprint(), config).await {
+            Some(known) => known,
+            None => self.resolve_and_remember(&common).await?,
+        };
+        let own = Arc::new(known.with_config(config, &request_keys));
+        self.caches.put(config.fingerprint(), own.clone());
+        Ok(own)
+    }
+
+    /// The configuration without what matters to requests only: what plugins are, and which tools and
+    /// actions they offer, goes by this.
+    pub fn without_request_keys(&self, config: &Config) -> Config {
+        config.without(&self.request_keys()).unwrap_or_else(|| config.clone())
+    }
+
+    async fn resolve_and_remember(&self, config: &Config) -> Result<Arc<Resolution>> {
         let resolution = Arc::new(self.resolve_anew(config).await?);
         tracing::debug!(
             target: "orlop::core",
@@ -229,10 +240,6 @@ impl Core {
             "plugins resolved"
         );
         self.caches.put(config.fingerprint(), resolution.clone());
-        if let Some(common) = common {
-            let shared = resolution.with_config(&common, &request_keys);
-            self.caches.put(common.fingerprint(), Arc::new(shared));
-        }
         Ok(resolution)
     }
 
@@ -402,25 +409,36 @@ impl Core {
         tools: Vec<Arc<Registered<dyn Tool>>>,
         cx: &Context,
     ) -> Result<(Vec<PreparedTool>, Vec<ToolDescriptor>)> {
+        // Side by side: one that has to be waited for does not hold up the others.
+        let asked = tools.into_iter().map(|tool| self.prepare_tool(config, state, tool, cx));
         let (mut prepared, mut catalogue) = (Vec::new(), Vec::new());
-        for tool in tools {
-            // Before they are asked for: a change meanwhile must not be missed.
-            let version = version_of(&tool);
-            let ask = ToolSchemasInput { config: config.clone(), state: state.clone() };
-            let schemas = self
-                .runner
-                .call(&tool, Hook::GetToolSchemas, |p| p.get_tool_schemas(&ask, cx))
-                .await?;
-            catalogue.extend(schemas.iter().map(|schema| ToolDescriptor {
-                schema: schema.clone(),
-                plugin: tool.name().to_owned(),
-            }));
-            let ask = PrepareInput { config: config.clone(), state: state.clone(), schemas };
-            let data =
-                self.runner.call(&tool, Hook::PrepareTools, |p| p.prepare_tools(&ask, cx)).await?;
-            prepared.push(PreparedTool { tool, prepared: Arc::new(data), version });
+        for answer in futures::future::join_all(asked).await {
+            let (tool, schemas) = answer?;
+            let plugin = tool.tool.name();
+            let described = |schema| ToolDescriptor { schema, plugin: plugin.to_owned() };
+            catalogue.extend(schemas.into_iter().map(described));
+            prepared.push(tool);
         }
         Ok((prepared, catalogue))
+    }
+
+    async fn prepare_tool(
+        &self,
+        config: &Config,
+        state: &State,
+        tool: Arc<Registered<dyn Tool>>,
+        cx: &Context,
+    ) -> Result<(PreparedTool, Vec<Map>)> {
+        // Before they are asked for: a change meanwhile must not be missed.
+        let version = version_of(&tool);
+        let ask = ToolSchemasInput { config: config.clone(), state: state.clone() };
+        let schemas =
+            self.runner.call(&tool, Hook::GetToolSchemas, |p| p.get_tool_schemas(&ask, cx)).await?;
+        let ask = PrepareInput { config: config.clone(), state: state.clone(), schemas };
+        let data =
+            self.runner.call(&tool, Hook::PrepareTools, |p| p.prepare_tools(&ask, cx)).await?;
+        let prepared = Arc::new(data);
+        Ok((PreparedTool { tool, prepared, version }, ask.schemas))
     }
 
     async fn apply_tool_policy(
