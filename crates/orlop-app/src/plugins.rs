@@ -186,6 +186,15 @@ impl Plugins {
         Ok(core)
     }
 
+    /// A core of nothing but the tools that yield to nobody.
+    pub(crate) fn core_of_tools(&self) -> Result<Core> {
+        let mut core = Core::new();
+        for tool in self.tools.iter().filter(|tool| !tool.manifest().yields) {
+            core.register_tool(tool.clone())?;
+        }
+        Ok(core)
+    }
+
     fn check(&self, agent: &str, config: &Config, wanted: Option<Vec<String>>) -> Result<()> {
         let unknown = |key: &str, what: &str, name: &str, known: Vec<String>| {
             let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };

@@ -6,7 +6,7 @@ use crate::exit::{CONFIGURATION, Failure};
 use crate::output;
 use crate::workplace::Workplace;
 use orlop_app::Application;
-use orlop_core::{Map, Value};
+use orlop_core::{ActionDefinition, Map, Value};
 use orlop_runtime::kit::{ActionWhy, Evidence, Explanation, Standing, explain};
 use std::process::ExitCode;
 
@@ -46,8 +46,29 @@ pub(super) async fn run(
         request: request.map(|request| (request.id, request.trace)),
     };
     let explained = explain(&plugin, action.as_deref(), &evidence);
+    let unused = core.unused_tools(&config).await?;
+    let taken = app.tool_names().await?;
     workplace.close().await;
     let mut explained = explained?;
+    for tool in unused.iter().filter(|tool| tool.plugin == plugin) {
+        let standing = explained.standing.iter_mut().filter(|it| it.kind == "tool");
+        standing.for_each(|it| it.why.push_str(&format!("; {tool}")));
+    }
+    let is_exposed =
+        |action: &ActionDefinition| action.extra.get("expose_to_model") == Some(&Value::Bool(true));
+    let exposed: Vec<&str> = evidence
+        .actions
+        .iter()
+        .filter(|it| it.plugin.as_ref() == Some(&plugin) && is_exposed(it))
+        .map(|it| &*it.id)
+        .collect();
+    for action in explained.actions.iter_mut().filter(|it| exposed.contains(&&*it.action)) {
+        let id = &action.action;
+        if taken.contains(id) {
+            let why = format!("models know it as {plugin}_{id}: there is a tool {id} already");
+            action.why.push(why);
+        }
+    }
     if let Some(error) = app.left_out(&plugin) {
         for standing in explained.standing.iter_mut().filter(|it| it.kind == "application") {
             standing.active = false;
