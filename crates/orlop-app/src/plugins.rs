@@ -149,10 +149,12 @@ impl Plugins {
             .manifests()
             .into_iter()
             .map(|(_, manifest)| (manifest.name, manifest.config_schema));
+        let packages = self.supplied().into_iter().filter(|it| it.source == "package");
         Schema::new(sections.collect())
             .providers(named("provider"))
             .tools(named("tool"))
             .hosts(named("host"))
+            .packages(packages.map(|package| (package.name, package.plugins)))
     }
 
     /// The core of an agent with this configuration.
