@@ -2,10 +2,11 @@
 
 use crate::cli::PluginExplain;
 use crate::commands::agent::usable;
+use crate::commands::trace::did_not_begin;
 use crate::exit::{CONFIGURATION, Failure};
 use crate::output;
 use crate::workplace::Workplace;
-use orlop_app::Application;
+use orlop_app::{Application, Unbegun};
 use orlop_core::{ActionDefinition, Map, Value};
 use orlop_runtime::kit::{ActionWhy, Evidence, Explanation, Standing, explain};
 use std::process::ExitCode;
@@ -132,6 +133,13 @@ struct Request {
 
 /// The request named, or the last one there is.
 async fn request_of(app: &Application, given: Option<String>) -> Result<Option<Request>, Failure> {
+    if given.is_none()
+        && let Some(unbegun) = app.unbegun().await?
+    {
+        output::tell(&did_not_begin(&unbegun));
+        let Unbegun { request_id, session_id, trace, .. } = unbegun;
+        return Ok(Some(Request { id: request_id, session: session_id, trace }));
+    }
     let turn = match &given {
         Some(id) => app.store().turn(app.scope(), id).await?,
         None => app.store().turns(app.scope(), None, 1).await?.into_iter().next(),
