@@ -66,10 +66,10 @@ impl Schema {
             let held: Vec<(String, Map)> = held.cloned().collect();
             let is_open = held.iter().all(|(_, descriptors)| descriptors.is_empty());
             let mut sections = plugins;
-            sections.push(package.clone());
-            sections.retain(|name| name == &package || self.plugins.contains(name));
+            if !self.plugins.contains(&package) {
+                sections.push(package.clone());
+            }
             sections.retain(|name| !known::is_key(name));
-            sections.dedup();
             for (plugin, descriptors) in &held {
                 for entry in orlop_core::config_entries(descriptors, plugin) {
                     let own = [plugin, &package].into_iter().filter(|it| sections.contains(it));
@@ -194,12 +194,8 @@ impl Schema {
         let steps: Vec<&str> = inside.unwrap_or(key).split('.').collect();
         for section in sections.filter(|section| key.split('.').next() != Some(section)) {
             let path: Vec<&str> = [section.as_str()].into_iter().chain(steps.clone()).collect();
-            if self
-                .agent
-                .get(section)
-                .and_then(section_in)
-                .is_none_or(|it| !it.contains_key(steps[0]))
-            {
+            let held = self.agent.get(section).and_then(section_in);
+            if held.is_none_or(|held| !held.contains_key(steps[0])) {
                 insert(&mut self.agent, &path, property(entry));
             }
             // What is set in a section need not be set beside it.
@@ -497,7 +493,12 @@ mod tests {
             ("quiet".to_owned(), Map::new()),
             ("todo".to_owned(), Map::new()),
         ];
-        let packages = [("weather", vec!["sky"]), ("other", vec!["quiet"]), ("lost", vec![])];
+        let packages = [
+            ("weather", vec!["sky"]),
+            ("other", vec!["quiet"]),
+            ("lost", vec![]),
+            ("todo", vec![]),
+        ];
         let packages = packages.map(|(name, plugins)| {
             (name.to_owned(), plugins.into_iter().map(str::to_owned).collect())
         });

@@ -3,7 +3,7 @@
 
 use super::{Request, Target};
 use crate::application::Application;
-use orlop_core::{Error, Map, Result};
+use orlop_core::{Error, Map, Result, Value};
 use serde::{Deserialize, Serialize};
 
 /// The name the note is kept under; no plugin can have it.
@@ -33,7 +33,7 @@ impl Application {
         Ok(note.filter(|note| note.after == last))
     }
 
-    /// Notes that a plugin kept a request from beginning, unless nothing is to be stored of it.
+    /// Notes that a plugin kept a request from beginning.
     pub(super) async fn note_unbegun(&self, request_id: &str, session_id: &str, error: &Error) {
         let noted = async {
             let note = Unbegun {
@@ -45,7 +45,11 @@ impl Application {
             };
             let note = serde_json::to_value(note)
                 .map_err(|error| Error::internal(format!("a note cannot be written: {error}")))?;
-            self.change_user_state(NOTE, |held| Ok(*held = note.clone())).await
+            let write = |held: &mut Value| {
+                *held = note.clone();
+                Ok(())
+            };
+            self.change_user_state(NOTE, write).await
         };
         if let Err(error) = noted.await {
             tracing::warn!(target: "orlop::app", %error, "why a request did not begin is not noted");
