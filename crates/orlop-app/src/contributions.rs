@@ -3,6 +3,7 @@
 use crate::application::Application;
 use orlop_core::hooks::{ApplicationUiInput, Hook};
 use orlop_core::{Config, Context, Core, Map, Result, TriggerSource, Value, config_entries};
+use std::collections::HashSet;
 
 impl Application {
     /// The settings an agent knows: those of its core's plugins, then of application plugins, all
@@ -15,6 +16,13 @@ impl Application {
                 .extend(config_entries(&entry.plugin.manifest.config_schema, entry.plugin.name()));
         }
         Ok(entries)
+    }
+
+    /// The names of the tools that plugins have which yield to nobody, whatever agents make of them.
+    pub async fn tool_names(&self) -> Result<HashSet<String>> {
+        let core = self.shared.plugins.core_of_tools()?;
+        let tools = core.available_tools(&Config::empty()).await?;
+        Ok(tools.iter().filter_map(|tool| tool.name().map(str::to_owned)).collect())
     }
 
     /// The elements for people: those of an agent's plugins, then of application plugins, each

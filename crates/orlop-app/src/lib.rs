@@ -61,7 +61,7 @@ pub use supply::{PluginHealth, PluginInfo, Supplied, Supplier};
 pub use time::{now, rfc3339, unix_seconds};
 pub use turn::{
     Approval, Decision, Recovery, Request, RequestHandle, RequestState, RequestStatus, Target,
-    TurnInfo, WaitingCall, error_of,
+    TurnInfo, Unbegun, WaitingCall, error_of,
 };
 pub use undo::Difference;
 pub use watch::{RanIn, RanTo, UnderWay, Watcher, Watchers};

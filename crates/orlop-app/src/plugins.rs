@@ -149,10 +149,22 @@ impl Plugins {
             .manifests()
             .into_iter()
             .map(|(_, manifest)| (manifest.name, manifest.config_schema));
+        // A plugin whose name was taken is none of its package.
+        let own: HashSet<String> = self
+            .manifests()
+            .into_iter()
+            .filter_map(|(_, manifest)| manifest.yields.then_some(manifest.name))
+            .collect();
+        let packages = self.supplied().into_iter().filter(|it| it.source == "package");
+        let packages = packages.map(|package| {
+            let plugins = package.plugins.into_iter().filter(|name| own.contains(name));
+            (package.name, plugins.collect())
+        });
         Schema::new(sections.collect())
             .providers(named("provider"))
             .tools(named("tool"))
             .hosts(named("host"))
+            .packages(packages)
     }
 
     /// The core of an agent with this configuration.
@@ -183,6 +195,15 @@ impl Plugins {
             }
         }
         self.check(agent, config, wanted)?;
+        Ok(core)
+    }
+
+    /// A core of nothing but the tools that yield to nobody.
+    pub(crate) fn core_of_tools(&self) -> Result<Core> {
+        let mut core = Core::new();
+        for tool in self.tools.iter().filter(|tool| !tool.manifest().yields) {
+            core.register_tool(tool.clone())?;
+        }
         Ok(core)
     }
 

@@ -538,8 +538,16 @@ async fn a_failing_preparation_stops_what_it_prepares() {
         assert_eq!(app.session("s").await.unwrap().session, before, "{point}");
         assert!(app.load_session("n").await.unwrap().is_none(), "{point}");
         assert!(scene.provider.requests().is_empty());
+        let unbegun = app.unbegun().await.unwrap();
+        assert_eq!(unbegun.is_some(), point == "request_prepare", "{point}");
+        if let Some(unbegun) = unbegun {
+            let failed = unbegun.trace.iter().find(|entry| entry["outcome"] == "error").unwrap();
+            assert_eq!(failed["lifecycle"], "request_prepare");
+            assert!(unbegun.error.contains("not today") && unbegun.session_id == "s");
+        }
         armed.store(false, std::sync::atomic::Ordering::SeqCst);
         assert_eq!(talk(&app, "s", "hi").await, "hi|yes", "{point}: the lock is free again");
+        assert_eq!(app.unbegun().await.unwrap(), None, "{point}: another one has begun");
     }
 }
 

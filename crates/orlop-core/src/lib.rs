@@ -80,7 +80,7 @@ pub use price::configured_cost;
 pub use request::{
     Blocking, CoreEvent, Executor, LocalExecutor, RequestOptions, RequestStream, Response,
 };
-pub use resolve::{ActivePlugins, ModelCache};
+pub use resolve::{ActivePlugins, ModelCache, UnusedTool};
 pub use session::{
     Added, Cut, NativeEnd, NativeHistory, NewMessage, Place, Session, Slice, Transcript,
 };

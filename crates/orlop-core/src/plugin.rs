@@ -41,6 +41,9 @@ pub struct Manifest {
     /// A failure of its hooks leaves its answer out, whatever the hook table says. Where one plugin
     /// alone is asked nothing stands in for its answer, and the table counts.
     pub lenient: bool,
+    /// For a tool plugin: where a tool of it has the name of one of a plugin that does not yield, the
+    /// other one is used, whatever the priority. So nobody takes the place of a tool that ships.
+    pub yields: bool,
     /// For an application plugin: one whose `init` fails is left out, and the others start.
     pub dispensable: bool,
     /// Plugins of the same kind that it runs before, whatever their priority.
@@ -74,6 +77,7 @@ impl Manifest {
             critical: false,
             strict: false,
             lenient: false,
+            yields: false,
             dispensable: false,
             before: Vec::new(),
             after: Vec::new(),
@@ -88,6 +92,12 @@ impl Manifest {
     /// For a host plugin: a failing interceptor stops the request.
     pub fn critical(mut self) -> Self {
         self.critical = true;
+        self
+    }
+
+    /// For a tool plugin: takes no name from others; see [`Manifest::yields`].
+    pub fn yielding(mut self) -> Self {
+        self.yields = true;
         self
     }
 

@@ -6,7 +6,7 @@ use crate::core::Core;
 use crate::hooks::{DisplayInput, FormatResultInput, Hook, Tool, ToolInput};
 use crate::interop::{ResultTarget, results::CORE_TEXT, schemas::is_free_form};
 use crate::plugin::Registered;
-use crate::resolve::Resolution;
+use crate::resolve::{Resolution, UnusedTool};
 use futures::stream::{self, BoxStream, Stream, StreamExt};
 use orlop_types::{
     Error, InspectedCall, Map, Message, PayloadKind, Result, ToolDescriptor, ToolPart, ToolReport,
@@ -46,6 +46,11 @@ impl Core {
     /// The full tool catalogue for `config`, before feature policy.
     pub async fn available_tools(&self, config: &Config) -> Result<Arc<Vec<ToolDescriptor>>> {
         Ok(self.resolve(config).await?.available.clone())
+    }
+
+    /// The tools that the model does not get because others have their names.
+    pub async fn unused_tools(&self, config: &Config) -> Result<Vec<UnusedTool>> {
+        Ok(self.resolve(config).await?.unused.clone())
     }
 
     /// The tool schemas the model gets to see, after feature policy.

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use futures::FutureExt;
 use orlop_core::hooks::{EnabledInput, RequestChange, ToolInput, ToolSchemasInput};
 use orlop_core::interop::{CallFormat, Interop};
 use orlop_core::types::{InspectedCall, ToolReport};
@@ -527,9 +528,10 @@ impl Plugin for Counting {
 impl Tool for Counting {
     fn get_tool_schemas<'a>(
         &'a self,
-        _: &'a ToolSchemasInput,
+        input: &'a ToolSchemasInput,
         _: &'a Context,
     ) -> Answer<'a, Vec<Map>> {
+        assert!(input.config.get("key").is_none(), "what they go by is the same for all");
         self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         Answer::ok(vec![map(json!({"name": "t"}))])
     }
@@ -561,6 +563,46 @@ async fn what_differs_in_keys_of_requests_only_is_resolved_once_and_keeps_its_ow
     assert_eq!(counting.0.load(std::sync::atomic::Ordering::Relaxed), 1);
     core.tool_schemas(&config(json!({"key": "a", "other": 1}))).await.unwrap();
     assert_eq!(counting.0.load(std::sync::atomic::Ordering::Relaxed), 2);
+}
+
+/// Has one tool, once all are asked for theirs.
+struct Together(&'static str, Arc<tokio::sync::Barrier>);
+
+impl Plugin for Together {
+    fn manifest(&self) -> Manifest {
+        Manifest::new(self.0, "1.0.0").without_models()
+    }
+}
+
+impl Tool for Together {
+    fn get_tool_schemas<'a>(
+        &'a self,
+        _: &'a ToolSchemasInput,
+        _: &'a Context,
+    ) -> Answer<'a, Vec<Map>> {
+        Answer::later(async {
+            self.1.wait().await;
+            Ok(vec![map(json!({"name": self.0}))])
+        })
+    }
+    fn execute_tool<'a>(&'a self, _: &'a ToolInput, _: &'a Context) -> Answer<'a, ToolReport> {
+        Answer::ok(ToolReport::ok("done"))
+    }
+}
+
+#[tokio::test]
+async fn tools_are_asked_for_side_by_side_and_keep_their_order() {
+    let barrier = Arc::new(tokio::sync::Barrier::new(3));
+    let mut core = core_with(&ScriptedProvider::default()).unwrap();
+    for name in ["c", "a", "b"] {
+        core.register_tool(Arc::new(Together(name, barrier.clone()))).unwrap();
+    }
+    let config = Config::empty();
+    let mut asked = core.tool_schemas(&config).boxed();
+    let offered =
+        (0..10).find_map(|_| (&mut asked).now_or_never()).expect("nobody else to wait for");
+    let names: Vec<Value> = offered.unwrap().iter().map(|schema| schema["name"].clone()).collect();
+    assert_eq!(names, ["c", "a", "b"]);
 }
 
 #[test] // D-21

@@ -60,6 +60,30 @@ async fn of_two_tools_of_a_name_the_first_is_used() {
     assert_eq!(names, ["roll"]);
 }
 
+#[tokio::test] // F-02
+async fn whoever_yields_takes_no_name_whatever_its_priority() {
+    let from = |plugin: &str, manifest: fn(Manifest) -> Manifest| {
+        let manifest = manifest(Manifest::new(plugin, "1.0.0"));
+        ScriptedTool::with_manifest(manifest).offering(&["write_file"])
+    };
+    let added = || from("added", |it| it.yielding().priority(1));
+    let core = core_of(vec![], vec![added(), from("files", |it| it.priority(200))]);
+    let config = Config::empty();
+    let ran = run(&core, call("write_file")).await;
+    assert_eq!(ran.metadata()["tool_plugin"], "files");
+    let unused = core.unused_tools(&config).await.unwrap();
+    let told: Vec<String> = unused.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        told,
+        [
+            "the tool \"write_file\" of plugin \"added\" is not used, because plugin \"files\" has one of that name; give it another name"
+        ]
+    );
+    let core = core_of(vec![], vec![added(), from("later", Manifest::yielding)]);
+    assert_eq!(core.unused_tools(&config).await.unwrap()[0].plugin, "later");
+    assert_eq!(core.tool_schemas(&config).await.unwrap().len(), 1);
+}
+
 #[tokio::test] // F-01, F-02
 async fn the_catalogue_before_and_after_policy() {
     let off = ScriptedTool::with_manifest(Manifest::new("off", "1").requires(&["shell"]));

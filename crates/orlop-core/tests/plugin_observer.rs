@@ -84,7 +84,7 @@ where
 
 macro_rules! check_trace {
     ($answer:expr, $end:literal) => {{
-        let (core, log) = observed(Watched(|| $answer, || $answer));
+        let (core, log) = observed(Watched(move || $answer, move || $answer));
         let tags = core.tags_for(&Config::empty()).await;
         assert_eq!(log.take()[..2], ["get_tags started", concat!("get_tags ", $end)]);
         assert_eq!(tags.is_err(), $end.starts_with("failed"));
@@ -103,6 +103,13 @@ async fn every_way_to_end_is_seen() {
     check_trace!(panic!("boom"), "failed plugin");
     check_trace!(Answer::later(async { panic!("boom") }), "failed plugin");
     check_trace!(Answer::later(future::pending()), "failed plugin");
+    // The limit is over at once, and counts from when the answer can be waited for.
+    let soon = || tokio::task::yield_now().map(Ok);
+    check_trace!(Answer::after(soon(), future::ready(Ok(vec![]))), "answered []");
+    check_trace!(Answer::after(soon(), future::pending()), "failed plugin");
+    check_trace!(Answer::after(async { panic!("boom") }, future::pending()), "failed plugin");
+    let broken = || future::ready(Err(Error::unavailable("broken")));
+    check_trace!(Answer::after(broken(), future::pending()), "failed unavailable");
 }
 
 #[tokio::test]

@@ -18,17 +18,16 @@ pub(crate) struct ServerTools(pub(crate) Arc<Server>);
 
 impl Plugin for ServerTools {
     fn manifest(&self) -> Manifest {
-        Manifest::new(self.0.name(), env!("CARGO_PKG_VERSION")).without_models().only(HookSet::of(
-            &[
-                Hook::Init,
-                Hook::IsEnabled,
-                Hook::GetToolSchemas,
-                Hook::ExecuteTool,
-                Hook::StreamTool,
-                Hook::FormatToolResult,
-                Hook::FormatToolCallPreview,
-            ],
-        ))
+        let manifest = Manifest::new(self.0.name(), env!("CARGO_PKG_VERSION")).yielding();
+        manifest.without_models().only(HookSet::of(&[
+            Hook::Init,
+            Hook::IsEnabled,
+            Hook::GetToolSchemas,
+            Hook::ExecuteTool,
+            Hook::StreamTool,
+            Hook::FormatToolResult,
+            Hook::FormatToolCallPreview,
+        ]))
     }
 
     /// All servers are looked after before the first is waited for.

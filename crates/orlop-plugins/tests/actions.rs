@@ -57,6 +57,20 @@ async fn one_declaration_is_an_action_and_a_tool() {
 }
 
 #[tokio::test]
+async fn an_action_takes_no_name_from_a_tool() {
+    let garden = gardener("garden", vec![exposed("water"), exposed("write_file")]);
+    let stage = stage().tool(echo("write_file")).application(garden);
+    let host = stage.open().await;
+    let (app, room) = (host.app(), json!({ "room": "shed" }));
+    let read = run_call(app, &stage.model, "write_file", room.clone()).await;
+    assert_eq!(read, r#"{"room":"shed"}"#);
+    let read = run_call(app, &stage.model, "garden_write_file", room.clone()).await;
+    assert!(read.starts_with("garden watered shed"), "{read}");
+    let read = run_call(app, &stage.model, "water", room).await;
+    assert!(read.starts_with("garden watered shed"), "{read}");
+}
+
+#[tokio::test]
 async fn names_that_clash_are_told_apart() {
     let stage = stage()
         .application(gardener("front", vec![exposed("water")]))

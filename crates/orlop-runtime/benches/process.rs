@@ -100,6 +100,10 @@ impl<T> AwaitAnswer<T> for Answer<'_, T> {
         match self {
             Answer::Ready(result) => result,
             Answer::Pending(future) => future.await,
+            Answer::After(first, then) => {
+                first.await?;
+                then.await
+            }
         }
     }
 }

@@ -66,6 +66,7 @@ impl Described for PluginDescription {
         // Hooks of host plugins have their own word for it.
         manifest.critical = self.critical || manifest.strict;
         manifest.dispensable = !manifest.strict;
+        manifest.yields = true;
         manifest.config_schema = self.config_schema.clone();
         manifest.required_tags = self.required_tags.clone();
         manifest.forbidden_tags = self.forbidden_tags.clone();

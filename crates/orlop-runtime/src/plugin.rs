@@ -6,7 +6,7 @@ use crate::description::Described;
 use crate::lists::Slots;
 use crate::peer::{Answered, Call, Peer, Step};
 use crate::process::Process;
-use crate::remembered::{self, Asking};
+use crate::remembered::{self, Asking, Remembered};
 use crate::secrets;
 use futures::future::FutureExt;
 use futures::stream::{BoxStream, StreamExt};
@@ -144,35 +144,59 @@ impl ProcessPlugin {
         self.read(answer.get(), hook)
     }
 
-    /// The actions on offer, as they are remembered or as the process says.
-    async fn offered(
-        &self,
+    /// An answer of the process. The time that a hook has begins when the process is there.
+    fn later<'a, T>(
+        &'a self,
         hook: Hook,
-        input: &impl Asking,
-        cx: &Context,
-    ) -> Result<Vec<ActionDefinition>> {
+        asked: impl Future<Output = Result<T>> + Send + 'a,
+    ) -> Answer<'a, T> {
+        if self.0.process.running().is_some() || !self.0.manifest.hooks.contains(hook) {
+            return Answer::later(asked);
+        }
+        Answer::after(async { self.0.process.peer().await.map(drop) }, asked)
+    }
+
+    /// Where answers of this plugin are remembered, and what it is asked, in short.
+    fn memory(&self, input: &impl Asking, cx: &Context) -> Option<(&Remembered, String)> {
+        let shown = |config: &Config| {
+            secrets::masked(&cx.core().without_request_keys(config), &self.0.rights.own)
+        };
+        let asked = remembered::asked(&self.0.described, input, shown)?;
+        Some((self.0.process.remembered()?, asked))
+    }
+
+    /// The actions on offer, as they are remembered or as the process says.
+    fn offered<'a>(
+        &'a self,
+        hook: Hook,
+        input: &'a impl Asking,
+        cx: &'a Context,
+    ) -> Answer<'a, Vec<ActionDefinition>> {
         let is_running = self.0.process.running().is_some();
         // Lifecycles come often: what is said there for the first time is remembered.
         let is_told = self.0.told_actions.load(Ordering::Relaxed);
-        let is_worth_it = !is_running || !is_told || cx.lifecycle().is_none();
-        let remembered = self.0.process.remembered().filter(|_| is_worth_it);
-        let asked = remembered.and_then(|_| remembered::asked(&self.0.described, input));
-        let (Some(remembered), Some(asked)) = (remembered, asked) else {
-            return self.ask(hook, input, cx).await;
-        };
-        if let (false, Some(known)) = (is_running, remembered.actions(&asked)) {
-            return Ok(known);
+        if is_running && is_told && cx.lifecycle().is_some() {
+            return Answer::later(self.ask(hook, input, cx));
         }
-        let actions: Vec<ActionDefinition> = self.ask(hook, input, cx).await?;
-        self.0.told_actions.store(true, Ordering::Relaxed);
-        let is_new = remembered.put_actions(&self.0.described, asked, &actions);
-        // Those that are known are told of when the host starts, and those of application plugins always.
-        let is_to_be_told = cx.lifecycle().is_some() && hook != Hook::ApplicationGetActions;
-        if is_new && is_to_be_told {
-            let name = &self.0.described.name;
-            actions.iter().for_each(|action| orlop_app::tell_of_mistyped_triggers(name, action));
+        let memory = self.memory(input, cx);
+        if let (false, Some((remembered, asked))) = (is_running, &memory)
+            && let Some(known) = remembered.actions(asked)
+        {
+            return Answer::ok(known);
         }
-        Ok(actions)
+        self.later(hook, async move {
+            let actions: Vec<ActionDefinition> = self.ask(hook, input, cx).await?;
+            let Some((remembered, asked)) = memory else { return Ok(actions) };
+            self.0.told_actions.store(true, Ordering::Relaxed);
+            let is_new = remembered.put_actions(&self.0.described, asked, &actions);
+            // Those that are known are told of when the host starts, and those of application plugins always.
+            let is_to_be_told = cx.lifecycle().is_some() && hook != Hook::ApplicationGetActions;
+            if is_new && is_to_be_told {
+                let name = &self.0.described.name;
+                actions.iter().for_each(|it| orlop_app::tell_of_mistyped_triggers(name, it));
+            }
+            Ok(actions)
+        })
     }
 
     /// Writes a chunk to the process.
@@ -268,7 +292,7 @@ impl<'de> serde::Deserialize<'de> for Nothing {
 macro_rules! asks {
     ($($name:ident: $hook:ident($input:ty) -> $outcome:ty;)*) => {$(
         fn $name<'a>(&'a self, input: &'a $input, cx: &'a Context) -> Answer<'a, $outcome> {
-            Answer::later(self.ask(Hook::$hook, input, cx))
+            self.later(Hook::$hook, self.ask(Hook::$hook, input, cx))
         }
     )*};
 }
@@ -277,7 +301,9 @@ macro_rules! asks {
 macro_rules! tells {
     ($($name:ident: $hook:ident($input:ty);)*) => {$(
         fn $name<'a>(&'a self, input: &'a $input, cx: &'a Context) -> Answer<'a, ()> {
-            Answer::later(async move { self.ask::<Nothing>(Hook::$hook, input, cx).await.map(|_| ()) })
+            self.later(Hook::$hook, async move {
+                self.ask::<Nothing>(Hook::$hook, input, cx).await.map(|_| ())
+            })
         }
     )*};
 }
@@ -286,7 +312,7 @@ macro_rules! tells {
 macro_rules! changes {
     ($($name:ident: $hook:ident($input:ty) -> $outcome:ty, $config:ident;)*) => {$(
         fn $name<'a>(&'a self, input: &'a $input, cx: &'a Context) -> Answer<'a, $outcome> {
-            Answer::later(async move {
+            self.later(Hook::$hook, async move {
                 let mut outcome: $outcome = self.ask(Hook::$hook, input, cx).await?;
                 self.admit(&mut outcome.state, &input.$config.config, cx.session())?;
                 Ok(outcome)
@@ -304,7 +330,7 @@ macro_rules! offers {
             input: &'a $input,
             cx: &'a Context,
         ) -> Answer<'a, Vec<ActionDefinition>> {
-            Answer::later(self.offered(Hook::$hook, input, cx))
+            self.offered(Hook::$hook, input, cx)
         }
     };
 }
@@ -313,7 +339,7 @@ macro_rules! offers {
 macro_rules! acts {
     ($($name:ident: $hook:ident($input:ty);)*) => {$(
         fn $name<'a>(&'a self, input: &'a $input, cx: &'a Context) -> Answer<'a, ActionResult> {
-            Answer::later(async move {
+            self.later(Hook::$hook, async move {
                 let result: ActionResult = self.ask(Hook::$hook, input, cx).await?;
                 self.admit_metadata(result.session_metadata.as_ref(), cx.session())?;
                 Ok(result)
@@ -328,7 +354,7 @@ impl Plugin for ProcessPlugin {
     }
 
     fn init<'a>(&'a self, input: &'a InitInput, cx: &'a Context) -> Answer<'a, StateChange> {
-        Answer::later(async move {
+        self.later(Hook::Init, async move {
             let mut change: StateChange = self.ask(Hook::Init, input, cx).await?;
             self.admit(&mut change, &input.config, cx.session())?;
             Ok(change)
@@ -373,7 +399,7 @@ impl Provider for ProcessPlugin {
         input: &'a ModelRequest,
         cx: &'a Context,
     ) -> Answer<'a, Option<ModelAnswer>> {
-        Answer::later(async move {
+        self.later(Hook::CallApi, async move {
             let mut answer: Option<ModelAnswer> = self.ask(Hook::CallApi, input, cx).await?;
             if let Some(answer) = &mut answer {
                 self.admit(&mut answer.state, &input.state.config, cx.session())?;
@@ -489,8 +515,34 @@ impl Feature for ProcessPlugin {
 }
 
 impl Tool for ProcessPlugin {
+    /// As they are remembered or as the process says.
+    fn get_tool_schemas<'a>(
+        &'a self,
+        input: &'a ToolSchemasInput,
+        cx: &'a Context,
+    ) -> Answer<'a, Vec<Map>> {
+        let memory = self.memory(input, cx);
+        if let (None, Some((remembered, asked))) = (self.0.process.running(), &memory)
+            && let Some(known) = remembered.schemas(asked)
+        {
+            return Answer::ok(known);
+        }
+        let hook = Hook::GetToolSchemas;
+        self.later(hook, async move {
+            let schemas: Vec<Map> = self.ask(hook, input, cx).await?;
+            if let Some((remembered, asked)) = memory {
+                remembered.put_schemas(asked, &schemas);
+            }
+            Ok(schemas)
+        })
+    }
+
+    /// Another process is asked for its tools, whatever is remembered of those before it.
+    fn tools_version(&self) -> u64 {
+        self.0.process.number()
+    }
+
     asks! {
-        get_tool_schemas: GetToolSchemas(ToolSchemasInput) -> Vec<Map>;
         prepare_tools: PrepareTools(PrepareInput) -> Value;
         execute_tool: ExecuteTool(ToolInput) -> ToolReport;
         format_tool_result: FormatToolResult(FormatResultInput) -> Option<Value>;

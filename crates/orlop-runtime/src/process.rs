@@ -112,6 +112,11 @@ impl Process {
         self.state().peer.clone().filter(|peer| peer.is_alive())
     }
 
+    /// Which of the processes that were started runs, or was the last to run.
+    pub(crate) fn number(&self) -> u64 {
+        self.state().current
+    }
+
     /// How it is doing, and what is wrong with it.
     pub(crate) fn health(&self) -> (PluginHealth, Option<String>) {
         let state = self.state();
@@ -126,13 +131,19 @@ impl Process {
         }
     }
 
-    /// The connection; starts the process if it does not run.
+    /// The connection; starts the process if it does not run. One that others try to start again and
+    /// again is waited for twice as long as one start may take.
     pub(crate) async fn peer(self: &Arc<Self>) -> Result<Arc<Peer>> {
         if let Some(peer) = self.running() {
             return Ok(peer);
         }
         let process = self.clone();
-        let started = tokio::task::spawn_blocking(move || process.peer_blocking()).await;
+        let started = tokio::task::spawn_blocking(move || process.peer_blocking());
+        let started = tokio::time::timeout(self.launch.patience * 2, started).await;
+        let started = started.map_err(|_| {
+            let name = &self.package().name;
+            Error::unavailable(format!("plugin \"{name}\" takes too long to start")).with_timeout()
+        })?;
         started.map_err(|error| Error::internal(format!("a plugin cannot be started: {error}")))?
     }
 

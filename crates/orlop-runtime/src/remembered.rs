@@ -1,23 +1,24 @@
-//! What is remembered of a package between runs: what it holds, and the actions that its plugins offer.
+//! What is remembered of a package between runs: what it holds, and the actions and tools that its plugins offer.
 //! A plugin nobody needs yet is not started to be asked.
 
 use crate::crossing::Crosses;
 use crate::description;
 use crate::package::Package;
-use orlop_core::hooks::{ActionsInput, ApplicationActionsInput};
+use orlop_core::hooks::{ActionsInput, ApplicationActionsInput, ToolSchemasInput};
 use orlop_core::types::protocol::{Description, PluginDescription};
-use orlop_core::{ActionDefinition, Map, Value};
+use orlop_core::{ActionDefinition, Config, Map, Value};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// How long it is remembered that a package did not describe itself.
 const FAILED_FOR: Duration = Duration::from_secs(600);
 
-/// How many answers of a package are kept.
+/// How many answers of a package are kept, of each kind.
 const MAX_OFFERED: usize = 64;
 
 /// The files about a package as it is now. They are found by what the package is made of and the
@@ -27,11 +28,12 @@ pub(crate) struct Remembered {
     package: String,
     /// The name of its files, without their ends.
     stem: String,
-    offered: OnceLock<Mutex<Offered>>,
+    actions: OnceLock<Mutex<Offered<ActionDefinition>>>,
+    tools: OnceLock<Mutex<Offered<Map>>>,
 }
 
-/// What was asked, as a digest, to the actions that were offered.
-type Offered = BTreeMap<String, Vec<ActionDefinition>>;
+/// What was asked, as a digest, to what was offered.
+type Offered<T> = BTreeMap<String, Vec<T>>;
 
 /// What is remembered of a package.
 pub(crate) enum Known {
@@ -50,7 +52,8 @@ impl Remembered {
             folder: home.join("cache").join("plugins"),
             package: package.name.clone(),
             stem: format!("{}-{made_of}-{sdk}-{}", package.name, &settings[..16]),
-            offered: OnceLock::new(),
+            actions: OnceLock::new(),
+            tools: OnceLock::new(),
         }
     }
 
@@ -84,13 +87,12 @@ impl Remembered {
 
     /// The actions that a plugin offered when it was asked the same.
     pub(crate) fn actions(&self, asked: &str) -> Option<Vec<ActionDefinition>> {
-        let offered = self.offered().lock().unwrap_or_else(PoisonError::into_inner);
-        offered.get(asked).cloned()
+        self.offered_actions().get(asked).cloned()
     }
 
     /// The actions on sessions that features and extensions offered, whatever they were asked.
     pub(crate) fn of_sessions(&self) -> Vec<ActionDefinition> {
-        let offered = self.offered().lock().unwrap_or_else(PoisonError::into_inner);
+        let offered = self.offered_actions();
         let mut actions: Vec<ActionDefinition> = Vec::new();
         for (asked, definitions) in &*offered {
             let mut words = asked.split(' ');
@@ -116,28 +118,65 @@ impl Remembered {
         asked: String,
         actions: &[ActionDefinition],
     ) -> bool {
-        let mut offered = self.offered().lock().unwrap_or_else(PoisonError::into_inner);
+        let mut offered = self.offered_actions();
         if offered.get(&asked).is_some_and(|held| held == actions) {
             return false;
         }
         let own = asked_of(plugin);
         let mut before = offered.iter().filter(|(asked, _)| asked.starts_with(&own));
         let is_new = before.all(|(_, held)| held != actions);
-        if offered.len() >= MAX_OFFERED {
-            offered.clear();
-        }
-        offered.insert(asked, actions.to_vec());
-        if let Ok(text) = serde_json::to_string(&*offered) {
-            self.write("actions", &text);
-        }
+        self.put_offered("actions", &mut offered, asked, actions);
         is_new
     }
 
-    fn offered(&self) -> &Mutex<Offered> {
-        self.offered.get_or_init(|| {
-            let text = std::fs::read_to_string(self.file("actions")).unwrap_or_default();
+    /// The schemas that a tool plugin gave when it was asked the same.
+    pub(crate) fn schemas(&self, asked: &str) -> Option<Vec<Map>> {
+        self.offered_tools().get(asked).filter(|schemas| !schemas.is_empty()).cloned()
+    }
+
+    /// Remembers the schemas that a tool plugin gives. One without tools is asked every time: nothing
+    /// else would ever start it.
+    pub(crate) fn put_schemas(&self, asked: String, schemas: &[Map]) {
+        let mut offered = self.offered_tools();
+        if offered.get(&asked).map_or(&[][..], Vec::as_slice) != schemas {
+            self.put_offered("tools", &mut offered, asked, schemas);
+        }
+    }
+
+    fn offered_actions(&self) -> MutexGuard<'_, Offered<ActionDefinition>> {
+        self.offered("actions", &self.actions)
+    }
+
+    fn offered_tools(&self) -> MutexGuard<'_, Offered<Map>> {
+        self.offered("tools", &self.tools)
+    }
+
+    fn offered<'a, T: DeserializeOwned>(
+        &self,
+        end: &str,
+        held: &'a OnceLock<Mutex<Offered<T>>>,
+    ) -> MutexGuard<'a, Offered<T>> {
+        let held = held.get_or_init(|| {
+            let text = std::fs::read_to_string(self.file(end)).unwrap_or_default();
             Mutex::new(serde_json::from_str(&text).unwrap_or_default())
-        })
+        });
+        held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn put_offered<T: Serialize + Clone>(
+        &self,
+        end: &str,
+        offered: &mut Offered<T>,
+        asked: String,
+        now: &[T],
+    ) {
+        if offered.len() >= MAX_OFFERED {
+            offered.clear();
+        }
+        offered.insert(asked, now.to_vec());
+        if let Ok(text) = serde_json::to_string(offered) {
+            self.write(end, &text);
+        }
     }
 
     /// Forgets everything about the package, also as it was before.
@@ -158,27 +197,38 @@ impl Remembered {
     }
 }
 
-/// What actions depend on that a plugin is asked for.
-pub(crate) trait Asking: Crosses {
-    /// All of the input that is not about one request.
-    fn depends_on(&self) -> impl Serialize;
+/// What actions and tools depend on that a plugin is asked for.
+pub(crate) trait Asking: Crosses + Sync {
+    /// All of the input that is not about one request, with configurations as they are shown to the
+    /// plugin.
+    fn depends_on(&self, shown: impl Fn(&Config) -> Value) -> impl Serialize;
 }
 
 impl Asking for ActionsInput {
-    fn depends_on(&self) -> impl Serialize {
-        (self.state.config.values(), &self.state.values)
+    fn depends_on(&self, shown: impl Fn(&Config) -> Value) -> impl Serialize {
+        (shown(&self.state.config), &self.state.values)
     }
 }
 
 impl Asking for ApplicationActionsInput {
-    fn depends_on(&self) -> impl Serialize {
+    fn depends_on(&self, _: impl Fn(&Config) -> Value) -> impl Serialize {
         &self.state
     }
 }
 
+impl Asking for ToolSchemasInput {
+    fn depends_on(&self, shown: impl Fn(&Config) -> Value) -> impl Serialize {
+        (shown(&self.config), shown(&self.state.config), &self.state.values)
+    }
+}
+
 /// What a plugin is asked, in short.
-pub(crate) fn asked(plugin: &PluginDescription, input: &impl Asking) -> Option<String> {
-    let input = serde_json::to_string(&input.depends_on()).ok()?;
+pub(crate) fn asked(
+    plugin: &PluginDescription,
+    input: &impl Asking,
+    shown: impl Fn(&Config) -> Value,
+) -> Option<String> {
+    let input = serde_json::to_string(&input.depends_on(shown)).ok()?;
     Some(format!("{}{}", asked_of(plugin), &digest(&input)[..32]))
 }
 

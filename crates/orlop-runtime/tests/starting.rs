@@ -6,8 +6,12 @@ mod common;
 
 use common::stage::*;
 use common::*;
-use orlop_core::{ActionCall, Map};
+use futures::future::BoxFuture;
+use orlop_core::hooks::Timer;
+use orlop_core::{ActionCall, Config, Map};
 use orlop_runtime::{Package, Runtime};
+use orlop_testkit::scripted::{ScriptedProvider, ScriptedReply, core_with};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 fn application(name: &str, init: &str) -> String {
@@ -249,5 +253,125 @@ async fn a_package_that_changes_under_way_is_not_taken_for_what_it_was() {
     let (app, _) = offered(&stage, &runtime).await;
     let done = app.execute_action(ActionCall::new("of_all", "go"), None).await.unwrap();
     assert_eq!(done["message"], "went");
+    runtime.stop().await;
+}
+
+/// A tool plugin whose process notes each of its starts. Which tools it has stands in a file.
+const DIGGER: &str = r#"
+import os, pathlib
+DATA = pathlib.Path(os.environ["PLUGIN_DATA"])
+with open(DATA / "starts", "a") as file:
+    file.write("x")
+
+class Digger:
+    name = "digger"
+
+    def get_tool_schemas(self):
+        names = (DATA / "tools").read_text().split()
+        return [{"name": name, "description": "Digs.", "parameters": {}} for name in names]
+
+    def execute_tool(self, tool_name, payload):
+        return "dug"
+"#;
+
+fn digger() -> Stage {
+    let stage = Stage::default();
+    package(&stage, "quiet", None, DIGGER);
+    stage
+}
+
+fn has_tools(stage: &Stage, names: &str) {
+    let data = stage.home().join("plugin-data/quiet");
+    std::fs::create_dir_all(&data).unwrap();
+    std::fs::write(data.join("tools"), names).unwrap();
+}
+
+/// A new program with the package of tools as it is.
+async fn with_tools(stage: &Stage, key: &str) -> (Stage, orlop_app::Application, Runtime) {
+    let runtime = added(stage);
+    let with = Stage::default().settings(&format!("api_key = \"{key}\""));
+    let with = with.with(|plugins| runtime.plugins(plugins));
+    let app = with.start().await;
+    (with, app, runtime)
+}
+
+/// The tools on offer, and how often the process was started by then.
+async fn tools(stage: &Stage, app: &orlop_app::Application) -> (String, usize) {
+    let (core, config) = app.agent("default").unwrap();
+    let schemas = core.tool_schemas(&config).await.unwrap();
+    let names: Vec<&str> = schemas.iter().filter_map(|schema| schema["name"].as_str()).collect();
+    (names.join(" "), starts(stage))
+}
+
+#[tokio::test]
+async fn a_turn_that_does_not_use_a_tool_starts_no_process_for_it() {
+    let stage = digger();
+    has_tools(&stage, "dig");
+    let (_with, app, runtime) = with_tools(&stage, "one").await;
+    assert_eq!(tools(&stage, &app).await, ("dig".to_owned(), 1), "to say what it holds");
+    runtime.stop().await;
+    // The plugin is not shown the key.
+    let (with, app, runtime) = with_tools(&stage, "two").await;
+    with.model.reply(ScriptedReply::text(&["hello"]));
+    assert!(names(&events_of(&app, ask("s", "hi")).await).ends_with("final"));
+    assert_eq!(tools(&stage, &app).await, ("dig".to_owned(), 1));
+    assert_eq!(run_call(&app, &with.model, "dig", Map::new().into()).await, "dug");
+    assert_eq!(starts(&stage), 2);
+    runtime.stop().await;
+}
+
+#[tokio::test]
+async fn a_process_that_has_other_tools_than_before_is_believed() {
+    let stage = digger();
+    has_tools(&stage, "dig");
+    let (_with, app, runtime) = with_tools(&stage, "k").await;
+    assert_eq!(tools(&stage, &app).await, ("dig".to_owned(), 1));
+    runtime.stop().await;
+    has_tools(&stage, "dig fill");
+    let (with, app, runtime) = with_tools(&stage, "k").await;
+    assert_eq!(tools(&stage, &app).await, ("dig".to_owned(), 1));
+    assert_eq!(run_call(&app, &with.model, "dig", Map::new().into()).await, "dug");
+    assert_eq!(tools(&stage, &app).await, ("dig fill".to_owned(), 2));
+    runtime.stop().await;
+    let (_with, app, runtime) = with_tools(&stage, "k").await;
+    assert_eq!(tools(&stage, &app).await, ("dig fill".to_owned(), 2));
+    runtime.stop().await;
+}
+
+#[tokio::test]
+async fn one_without_tools_is_asked_again() {
+    let stage = digger();
+    for (names, starts) in [("", 1), ("dig", 2), ("dig", 2)] {
+        has_tools(&stage, names);
+        let (_with, app, runtime) = with_tools(&stage, "k").await;
+        assert_eq!(tools(&stage, &app).await, (names.to_owned(), starts));
+        runtime.stop().await;
+    }
+}
+
+/// Notes for each limit that begins how often the process was started by then.
+struct Limits(std::path::PathBuf, Mutex<Vec<usize>>);
+
+impl Timer for Limits {
+    fn sleep(&self, _: Duration) -> BoxFuture<'static, ()> {
+        let starts = std::fs::read(&self.0).unwrap_or_default().len();
+        self.1.lock().unwrap().push(starts);
+        Box::pin(std::future::pending())
+    }
+}
+
+#[tokio::test]
+async fn the_start_of_a_process_is_no_part_of_the_time_of_a_hook() {
+    let stage = quiet().await;
+    added(&stage).stop().await;
+    let runtime = added(&stage);
+    let limits = Limits(stage.home().join("plugin-data/quiet/starts"), Mutex::default());
+    let limits = Arc::new(limits);
+    let mut core = core_with(&ScriptedProvider::default()).unwrap();
+    core.register_feature(runtime.features().remove(0)).unwrap();
+    let core = core.with_timer(limits.clone());
+    let actions = core.session_actions(&Config::empty()).await.unwrap();
+    assert_eq!(actions[0].id, "look");
+    assert_eq!(*limits.1.lock().unwrap(), [2], "once described, and once asked");
     runtime.stop().await;
 }

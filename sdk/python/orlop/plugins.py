@@ -11,6 +11,7 @@ from typing import Any, Callable, Optional
 from .errors import PluginMistake, describe, log_trace
 from .functions import FunctionTools, is_tool_function
 from .hooks import ALIASES, HOOKS, INPUTS, KINDS, OFFERED, Hook
+from .values import copy_json
 
 _HOST_MARKS = frozenset(HOOKS["host"]) - {"start", "stop"}
 _ANY_HOOK = frozenset(name for hooks in HOOKS.values() for name in hooks)
@@ -98,6 +99,24 @@ class Method:
         if self._by_position:
             return self.function(*[values.get(source) for source in self._by_position], **named)
         return self.function(**named)
+
+
+def with_defaults(config: dict[str, Any], described: list[dict[str, Any]]) -> dict[str, Any]:
+    """The section of a package with the defaults of settings that it does not have."""
+    filled = copy_json(config)
+    for plugin in described:
+        for key, descriptor in plugin["config_schema"].items():
+            default = descriptor.get("default") if isinstance(descriptor, dict) else None
+            if default is None:
+                continue
+            own = plugin["name"] + "."
+            *sections, last = (key[len(own) :] if key.startswith(own) else key).split(".")
+            place: Any = filled
+            for section in sections:
+                place = place.setdefault(section, {}) if isinstance(place, dict) else None
+            if isinstance(place, dict):
+                place.setdefault(last, copy_json(default))
+    return filled
 
 
 class Plugin:

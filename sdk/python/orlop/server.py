@@ -17,7 +17,7 @@ from .calls import PROCESS, Call, enter, leave
 from .errors import Error, PluginMistake, UnknownMethod, as_json_rpc, log_trace
 from .lists import History, Slots
 from .outcomes import Inputs, report
-from .plugins import Method, Plugin, find, load
+from .plugins import Method, Plugin, find, load, with_defaults
 from .proxies import App, Core, SessionAssetStore
 from .sessions import Session
 from .values import copy_json
@@ -140,6 +140,7 @@ class Server:
             module = load(self._path)
             plugins = find(module, PROCESS.config, PROCESS.package or module.__name__)
             described = [plugin.describe() for plugin in plugins]
+            PROCESS.config = with_defaults(PROCESS.config, described)
             self._plugins = {(plugin.kind, plugin.name): plugin for plugin in plugins}
             answer = {"protocol": PROTOCOL, "sdk": f"python {__version__}", "plugins": described}
             self._connection.answer(request, answer)

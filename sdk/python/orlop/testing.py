@@ -16,7 +16,7 @@ from typing import Any, Optional
 
 from .calls import PROCESS
 from .errors import Error
-from .plugins import Plugin, classify, find, load
+from .plugins import Plugin, classify, find, load, with_defaults
 from .server import Server
 from .sessions import Session
 from .values import copy_json
@@ -82,6 +82,7 @@ def run(
     """
     PROCESS.config = package_config or {}
     plugin = _plugin(target, hook, PROCESS.config)
+    PROCESS.config = with_defaults(PROCESS.config, [plugin.describe()])
     result = Result(copy_json(args))
     link = _Recorder(result, answers or {})
     server = Server("", None, -1)

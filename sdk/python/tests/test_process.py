@@ -212,6 +212,20 @@ class Border(HostCase):
         self.assertTrue(os.path.exists(os.path.join(host.data, "made")))
         self.assertEqual(host.told("log"), [{"level": "info", "message": "made", "fields": {"by": "here"}}])
 
+    def test_settings_that_are_not_set_have_their_defaults(self):
+        host = self.start(
+            """
+            import json, orlop
+            class Sky:
+                name = "sky"
+                def get_config_schema(self):
+                    return {"unit": {"default": "C"}, "greeting": {"default": "no"}, "sky.at.depth": {"default": 3}, "none": {}}
+                def get_template(self): return json.dumps(orlop.current().config)
+            """
+        )
+        config = json.loads(host.hook("feature", "sky", "get_template"))
+        self.assertEqual(config, {"greeting": "Hello", "unit": "C", "at": {"depth": 3}})
+
     def test_folders_and_packages(self):
         for name, text in (("plugin.py", "import beside"), ("__init__.py", "from . import beside")):
             path = self.source(text + "\nclass A:\n name = beside.NAME\n", name)

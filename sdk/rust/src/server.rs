@@ -107,8 +107,10 @@ impl Server {
             let text = format!("this program speaks protocol {PROTOCOL}, and not {spoken}");
             return self.link.refuse(id, FAILED, &Error::new("bad_state", text));
         }
-        self.setup = Arc::new(params);
         let plugins: Vec<Value> = self.plugins.iter().map(Plugin::described).collect();
+        let mut setup = params;
+        plugins.iter().for_each(|plugin| add_defaults(&mut setup["config"], plugin));
+        self.setup = Arc::new(setup);
         let sdk = format!("rust {}", env!("CARGO_PKG_VERSION"));
         self.link.answer(id, &json!({"protocol": PROTOCOL, "sdk": sdk, "plugins": plugins}));
     }
@@ -176,6 +178,24 @@ impl Server {
             self.link.refuse(&id, FAILED, &Error::cancelled());
         }
         self.link.give_up(call);
+    }
+}
+
+/// Adds the defaults of a plugin's settings to the section of its package, where that has none.
+fn add_defaults(config: &mut Value, plugin: &Value) {
+    let own = format!("{}.", plugin["name"].as_str().unwrap_or_default());
+    for (key, descriptor) in plugin["config_schema"].as_object().into_iter().flatten() {
+        let Some(default) = descriptor.get("default").filter(|it| !it.is_null()) else { continue };
+        let mut place = &mut *config;
+        for step in key.strip_prefix(&own).unwrap_or(key).split('.') {
+            if !(place.is_object() || place.is_null()) {
+                break;
+            }
+            place = &mut place[step];
+        }
+        if place.is_null() {
+            *place = default.clone();
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 // Finds the plugins of a module and says what they are.
 
-import { isMapping, nameOf } from "./copy.mjs";
+import { copy, isMapping, nameOf } from "./copy.mjs";
 import { PluginError } from "./errors.mjs";
 import { EVERY_HOOK, HOOKS, KINDS, camel, snake } from "./hooks.mjs";
 
@@ -75,6 +75,22 @@ export class Plugin {
     const given = names.map((it) => own[it] ?? Class?.[it]).find((it) => it !== undefined);
     return typeof given === "function" ? given.call(own) : given;
   }
+}
+
+/** The section of a package with the defaults of settings that it does not have. */
+export function withDefaults(config, described) {
+  const filled = copy(config);
+  for (const { name, config_schema } of described) {
+    for (const [key, descriptor] of Object.entries(config_schema ?? {})) {
+      if (descriptor?.default === undefined || descriptor.default === null) continue;
+      const steps = (key.startsWith(`${name}.`) ? key.slice(name.length + 1) : key).split(".");
+      const last = steps.pop();
+      let place = filled;
+      for (const step of steps) place = isMapping(place) ? (place[step] ??= {}) : undefined;
+      if (isMapping(place) && !Object.hasOwn(place, last)) place[last] = copy(descriptor.default);
+    }
+  }
+  return filled;
 }
 
 /** The plugins among the exports of a module. */

@@ -5,7 +5,7 @@ import { copy } from "./copy.mjs";
 import { PluginError, toWire } from "./errors.mjs";
 import { STREAMS, camel } from "./hooks.mjs";
 import { chunkOf, outcomeOf, toolPart, toolReport } from "./outcomes.mjs";
-import { pluginsOf } from "./plugins.mjs";
+import { pluginsOf, withDefaults } from "./plugins.mjs";
 import { receiveAnswer, receiveFields } from "./session.mjs";
 import { Slots } from "./lists.mjs";
 
@@ -66,7 +66,9 @@ export class Server {
         this.#plugins.set(`${plugin.kind} ${plugin.name}`, plugin);
         for (const doubt of plugin.doubts()) this.channel.complain(`warning: ${doubt}`);
       }
-      this.#answer(id, { protocol: PROTOCOL, sdk: SDK, plugins: plugins.map((plugin) => plugin.description()) });
+      const described = plugins.map((plugin) => plugin.description());
+      this.#setup.config = withDefaults(this.#setup.config, described);
+      this.#answer(id, { protocol: PROTOCOL, sdk: SDK, plugins: described });
     } catch (error) {
       this.#complainOf(error.cause ?? error);
       this.#answerError(id, error, error.message);

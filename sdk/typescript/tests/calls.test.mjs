@@ -93,6 +93,17 @@ test("state is kept with the session or the user, and a model's words are no ses
   await assert.rejects(host.hook("execute_tool", toolInput()), { message: /belongs to no session/ });
 });
 
+test("settings that are not set have their defaults", async (t) => {
+  const host = await start(t, `
+    export class Sky {
+      name = "sky";
+      config_schema = { unit: { default: "C" }, greeting: { default: "no" }, "sky.at.depth": { default: 3 }, none: {} };
+      getTemplate(input, call) { return JSON.stringify(call.config); }
+    }
+  `, { config: { greeting: "hi" } });
+  assert.deepEqual(JSON.parse(await host.hook("get_template", { config: {} })), { greeting: "hi", unit: "C", at: { depth: 3 } });
+});
+
 test("log and progress reach the host, prints only the log", async (t) => {
   const host = await start(t, `console.log("while loading");${toolOf(`
     call.log("one"); call.log.warn("two", { n: 2 }); call.progress("half", { done: 1, total: 2 });

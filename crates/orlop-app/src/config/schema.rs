@@ -23,6 +23,10 @@ pub struct Schema {
     required: Vec<RequiredKey>,
     secret_keys: Vec<String>,
     plugins: Vec<String>,
+    /// What each plugin says of its settings.
+    described: Vec<(String, Map)>,
+    /// Sections in which every key is accepted.
+    open: Vec<String>,
     providers: Option<Vec<String>>,
     tools: Option<Vec<String>>,
     hosts: Option<Vec<String>>,
@@ -47,9 +51,43 @@ impl Schema {
                 schema.add_entry(&plugin, &entry);
             }
             schema.add_section(&plugin);
-            schema.plugins.push(plugin);
+            schema.plugins.push(plugin.clone());
+            schema.described.push((plugin, descriptors));
         }
         schema
+    }
+
+    /// The packages that plugins came in: the name of each with those of its plugins. The section of a
+    /// package, and that of each plugin in it, has the settings that they describe; if they describe
+    /// none, any.
+    pub fn packages(mut self, packages: impl IntoIterator<Item = (String, Vec<String>)>) -> Self {
+        for (package, plugins) in packages {
+            let held = self.described.iter().filter(|(plugin, _)| plugins.contains(plugin));
+            let held: Vec<(String, Map)> = held.cloned().collect();
+            let is_open = held.iter().all(|(_, descriptors)| descriptors.is_empty());
+            let mut sections = plugins;
+            if !self.plugins.contains(&package) {
+                sections.push(package.clone());
+            }
+            sections.retain(|name| !known::is_key(name));
+            for (plugin, descriptors) in &held {
+                for entry in orlop_core::config_entries(descriptors, plugin) {
+                    let own = [plugin, &package].into_iter().filter(|it| sections.contains(it));
+                    self.add_to_sections(own, plugin, &entry);
+                }
+            }
+            for name in sections {
+                self.add_section(&name);
+                if is_open {
+                    self.agent[&name] = json!({ "type": "object" });
+                    self.open.push(name.clone());
+                }
+                if !self.plugins.contains(&name) {
+                    self.plugins.push(name);
+                }
+            }
+        }
+        self
     }
 
     /// The names that `provider` may have. Without this, any name will do.
@@ -120,7 +158,7 @@ impl Schema {
                     table["properties"][key] = schema.clone();
                 }
             }
-            table["additionalProperties"] = json!(false);
+            table["additionalProperties"] = json!(self.open.contains(name));
             (name.clone(), table)
         });
         tables.collect()
@@ -142,6 +180,31 @@ impl Schema {
             self.secret_keys.push((*last).to_owned());
         }
         insert(&mut self.agent, &steps, property(entry));
+    }
+
+    /// Puts a setting of `plugin` into these sections, unless its key leads there.
+    fn add_to_sections<'a>(
+        &mut self,
+        sections: impl Iterator<Item = &'a String>,
+        plugin: &str,
+        entry: &Map,
+    ) {
+        let Some(key) = entry.get("key").and_then(Value::as_str) else { return };
+        let inside = key.strip_prefix(plugin).and_then(|rest| rest.strip_prefix('.'));
+        let steps: Vec<&str> = inside.unwrap_or(key).split('.').collect();
+        for section in sections.filter(|section| key.split('.').next() != Some(section)) {
+            let path: Vec<&str> = [section.as_str()].into_iter().chain(steps.clone()).collect();
+            let held = self.agent.get(section).and_then(section_in);
+            if held.is_none_or(|held| !held.contains_key(steps[0])) {
+                insert(&mut self.agent, &path, property(entry));
+            }
+            // What is set in a section need not be set beside it.
+            let is_this = |held: &&mut RequiredKey| held.plugin == plugin && held.steps == [key];
+            let is_provider = self.is_provider(plugin);
+            if let Some(held) = self.required.iter_mut().find(is_this).filter(|_| !is_provider) {
+                held.steps = path.into_iter().map(str::to_owned).collect();
+            }
+        }
     }
 
     fn add_section(&mut self, plugin: &str) {
@@ -420,6 +483,38 @@ mod tests {
                 r#"{"anyOf":[{"type":"string","enum":["a"]},{"type":"object","properties":{"x":{}},"additionalProperties":false}]}"#
             ]],
         );
+    }
+
+    #[test]
+    fn a_package_has_the_settings_of_its_plugins_in_its_section() {
+        let unit = json!({ "unit": { "type": "string" }, "sky.depth": { "type": "integer" } });
+        let plugins = vec![
+            ("sky".to_owned(), unit.as_object().cloned().unwrap()),
+            ("quiet".to_owned(), Map::new()),
+            ("todo".to_owned(), Map::new()),
+        ];
+        let packages = [
+            ("weather", vec!["sky"]),
+            ("other", vec!["quiet"]),
+            ("lost", vec![]),
+            ("todo", vec![]),
+        ];
+        let packages = packages.map(|(name, plugins)| {
+            (name.to_owned(), plugins.into_iter().map(str::to_owned).collect())
+        });
+        let schema = Schema::new(plugins).packages(packages).to_json();
+        let tables = &schema["properties"]["plugins"]["properties"];
+        let keys = |name: &str| {
+            let table = &tables[name];
+            let keys = table["properties"].as_object().unwrap().keys().map(String::as_str);
+            let own: Vec<&str> = keys.filter(|key| !known::is_plugin_key(key)).collect();
+            format!("{} {}", own.join(" "), table["additionalProperties"])
+        };
+        assert_eq!(keys("weather"), "unit depth false");
+        assert_eq!(keys("sky"), "depth unit false");
+        for (name, any) in [("other", true), ("quiet", true), ("lost", true), ("todo", false)] {
+            assert_eq!(keys(name), format!(" {any}"), "{name}");
+        }
     }
 
     #[test]

@@ -22,6 +22,7 @@ mod replay;
 mod shorten;
 mod state;
 mod tools;
+mod unbegun;
 
 pub(crate) use arguments::ArgumentSchemas;
 use continued::{continued, is_at};
@@ -30,6 +31,7 @@ pub use machine::{Outcome, Turn};
 pub(crate) use pause::Pausing;
 pub use recover::Recovery;
 pub use state::{RequestState, RequestStatus, WaitingCall};
+pub use unbegun::Unbegun;
 
 use crate::application::{Application, Step};
 use crate::lock::{SessionLock, Wait, locked};
@@ -48,6 +50,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use tokio::sync::mpsc;
 use tracing::Instrument;
+use unbegun::leaves_traces;
 
 /// How many sequence numbers are kept free for fragments at a time.
 const FRAGMENTS: u64 = 4_096;
@@ -287,9 +290,13 @@ impl Application {
             Target::Value(session) => session.id().to_owned(),
         };
         let lock = self.lock(&id, request.wait).await?;
-        let prepared = self.prepare_locked(lock.clone(), &id, request, request_id).await;
-        if prepared.is_err() {
+        let (app, is_stored) = (self.clone(), leaves_traces(&request) && !self.read_only);
+        let prepared = self.prepare_locked(lock.clone(), &id, request, request_id.clone()).await;
+        if let Err(error) = &prepared {
             lock.release().await;
+            if is_stored && error.plugin_name().is_some() {
+                app.note_unbegun(&request_id, &id, error).await;
+            }
         }
         prepared
     }

@@ -11,6 +11,9 @@ pub enum Answer<'a, T> {
     Ready(Result<T>),
     /// Known later.
     Pending(BoxFuture<'a, Result<T>>),
+    /// Known later, once something else is there. The time limit of the hook begins then; what comes
+    /// first has to end by itself.
+    After(BoxFuture<'a, Result<()>>, BoxFuture<'a, Result<T>>),
 }
 
 impl<'a, T> Answer<'a, T> {
@@ -22,6 +25,14 @@ impl<'a, T> Answer<'a, T> {
     /// The result of a future.
     pub fn later(future: impl Future<Output = Result<T>> + Send + 'a) -> Self {
         Self::Pending(future.boxed())
+    }
+
+    /// The result of a future that begins when another has ended well.
+    pub fn after(
+        first: impl Future<Output = Result<()>> + Send + 'a,
+        then: impl Future<Output = Result<T>> + Send + 'a,
+    ) -> Self {
+        Self::After(first.boxed(), then.boxed())
     }
 }
 

@@ -9,6 +9,7 @@ use orlop_types::{Error, Result, Value};
 use serde::Serialize;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -133,6 +134,10 @@ impl Runner {
         let result = match answer {
             Ok(Answer::Ready(result)) => result,
             Ok(Answer::Pending(future)) => self.wait(future, hook).await,
+            Ok(Answer::After(first, then)) => match guarded(first).await {
+                Ok(()) => self.wait(then, hook).await,
+                Err(error) => Err(error),
+            },
             Err(panic) => Err(panicked(&*panic)),
         };
         let result = result.map_err(|error| error.in_hook(plugin.name(), hook.name()));
@@ -183,19 +188,22 @@ impl Runner {
     }
 
     async fn wait<T>(&self, future: BoxFuture<'_, Result<T>>, hook: Hook) -> Result<T> {
-        let guarded = AssertUnwindSafe(future).catch_unwind();
-        let ended = match (&self.timer, hook.spec().timeout) {
-            (Some(timer), Some(limit)) => match select(guarded, timer.sleep(limit)).await {
-                Either::Left((ended, _)) => ended,
-                Either::Right(_) => {
-                    let late = format!("no answer within {} s", limit.as_secs());
-                    return Err(Error::plugin(late).with_timeout());
-                }
-            },
-            _ => guarded.await,
+        let (Some(timer), Some(limit)) = (&self.timer, hook.spec().timeout) else {
+            return guarded(future).await;
         };
-        ended.unwrap_or_else(|panic| Err(panicked(&*panic)))
+        match select(pin!(guarded(future)), timer.sleep(limit)).await {
+            Either::Left((result, _)) => result,
+            Either::Right(_) => {
+                let late = format!("no answer within {} s", limit.as_secs());
+                Err(Error::plugin(late).with_timeout())
+            }
+        }
     }
+}
+
+async fn guarded<T>(future: BoxFuture<'_, Result<T>>) -> Result<T> {
+    let ended = AssertUnwindSafe(future).catch_unwind().await;
+    ended.unwrap_or_else(|panic| Err(panicked(&*panic)))
 }
 
 /// The failure that a panic of a plugin becomes.

@@ -1,8 +1,8 @@
 //! Remembers resolutions by configuration content, up to a bound.
 
-use super::Resolution;
+use super::{Resolution, UnusedTool};
 use crate::config::Fingerprint;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Session overrides make for many configurations; beyond this many the oldest is forgotten.
@@ -16,11 +16,17 @@ pub(crate) struct Caches(Mutex<Kept>);
 struct Kept {
     by_content: HashMap<Fingerprint, Arc<Resolution>>,
     oldest_first: VecDeque<Fingerprint>,
+    told: HashSet<UnusedTool>,
 }
 
 impl Caches {
     pub(super) fn get(&self, content: Fingerprint) -> Option<Arc<Resolution>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).by_content.get(&content).cloned()
+    }
+
+    /// Whether nobody was told of it yet.
+    pub(super) fn is_news(&self, tool: &UnusedTool) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).told.insert(tool.clone())
     }
 
     pub(super) fn put(&self, content: Fingerprint, resolution: Arc<Resolution>) {

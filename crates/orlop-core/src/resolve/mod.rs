@@ -22,6 +22,8 @@ use crate::plugin::{Manifest, Registered, RegisteredProvider};
 use crate::price::configured_cost;
 use orlop_types::tool::schema_name;
 use orlop_types::{Error, Map, Result, ToolDescriptor, Value};
+use std::collections::HashMap;
+use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -45,6 +47,7 @@ pub(crate) struct Resolution {
     pub(crate) state: Arc<State>,
     pub(crate) available: Arc<Vec<ToolDescriptor>>,
     pub(crate) effective: Arc<Vec<ToolDescriptor>>,
+    pub(crate) unused: Vec<UnusedTool>,
     pub(crate) wire_tools: Option<Arc<str>>,
     pub(crate) interop: Registry,
     native_format: Option<String>,
@@ -126,6 +129,27 @@ impl Resolution {
 
 pub(crate) fn no_provider() -> Error {
     Error::bad_state("no provider registered; register one before sending requests")
+}
+
+/// A tool that models do not get, because another one has its name.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, serde::Serialize)]
+pub struct UnusedTool {
+    /// The name of both.
+    pub name: String,
+    /// Its plugin.
+    pub plugin: String,
+    /// The plugin whose tool is used.
+    pub other: String,
+}
+
+impl fmt::Display for UnusedTool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, plugin, other } = self;
+        write!(
+            f,
+            "the tool \"{name}\" of plugin \"{plugin}\" is not used, because plugin \"{other}\" has one of that name; give it another name"
+        )
+    }
 }
 
 /// The names of the plugins that are active for a configuration.
@@ -210,14 +234,25 @@ impl Core {
             return Ok(known);
         }
         let request_keys = self.request_keys();
-        let common = config.without(&request_keys);
-        if let Some(common) = &common
-            && let Some(known) = self.remembered(common.fingerprint(), config).await
-        {
-            let own = Arc::new(known.with_config(config, &request_keys));
-            self.caches.put(config.fingerprint(), own.clone());
-            return Ok(own);
-        }
+        let Some(common) = config.without(&request_keys) else {
+            return self.resolve_and_remember(config).await;
+        };
+        let known = match self.remembered(common.fingerprint(), config).await {
+            Some(known) => known,
+            None => self.resolve_and_remember(&common).await?,
+        };
+        let own = Arc::new(known.with_config(config, &request_keys));
+        self.caches.put(config.fingerprint(), own.clone());
+        Ok(own)
+    }
+
+    /// The configuration without what matters to requests only: what plugins are, and which tools and
+    /// actions they offer, goes by this.
+    pub fn without_request_keys(&self, config: &Config) -> Config {
+        config.without(&self.request_keys()).unwrap_or_else(|| config.clone())
+    }
+
+    async fn resolve_and_remember(&self, config: &Config) -> Result<Arc<Resolution>> {
         let resolution = Arc::new(self.resolve_anew(config).await?);
         tracing::debug!(
             target: "orlop::core",
@@ -229,10 +264,6 @@ impl Core {
             "plugins resolved"
         );
         self.caches.put(config.fingerprint(), resolution.clone());
-        if let Some(common) = common {
-            let shared = resolution.with_config(&common, &request_keys);
-            self.caches.put(common.fingerprint(), Arc::new(shared));
-        }
         Ok(resolution)
     }
 
@@ -325,7 +356,11 @@ impl Core {
         let state =
             self.init_all(config, provider.as_deref(), &extensions, &features, &tools, &cx).await?;
         let (tools, available) = self.prepare_tools(config, &state, tools, &cx).await?;
-        let effective = self.apply_tool_policy(config, &features, available.clone(), &cx).await?;
+        let allowed = self.apply_tool_policy(config, &features, available.clone(), &cx).await?;
+        let (effective, unused) = self.without_namesakes(allowed);
+        for tool in unused.iter().filter(|tool| self.caches.is_news(tool)) {
+            tracing::error!(target: "orlop::core", "{tool}");
+        }
         let wire_tools = wire_tools(&interop, &effective)?;
         Ok(Resolution {
             provider,
@@ -338,6 +373,7 @@ impl Core {
             state: Arc::new(state),
             available: Arc::new(available),
             effective: Arc::new(effective),
+            unused,
             wire_tools,
             interop,
             native_format,
@@ -402,25 +438,36 @@ impl Core {
         tools: Vec<Arc<Registered<dyn Tool>>>,
         cx: &Context,
     ) -> Result<(Vec<PreparedTool>, Vec<ToolDescriptor>)> {
+        // Side by side: one that has to be waited for does not hold up the others.
+        let asked = tools.into_iter().map(|tool| self.prepare_tool(config, state, tool, cx));
         let (mut prepared, mut catalogue) = (Vec::new(), Vec::new());
-        for tool in tools {
-            // Before they are asked for: a change meanwhile must not be missed.
-            let version = version_of(&tool);
-            let ask = ToolSchemasInput { config: config.clone(), state: state.clone() };
-            let schemas = self
-                .runner
-                .call(&tool, Hook::GetToolSchemas, |p| p.get_tool_schemas(&ask, cx))
-                .await?;
-            catalogue.extend(schemas.iter().map(|schema| ToolDescriptor {
-                schema: schema.clone(),
-                plugin: tool.name().to_owned(),
-            }));
-            let ask = PrepareInput { config: config.clone(), state: state.clone(), schemas };
-            let data =
-                self.runner.call(&tool, Hook::PrepareTools, |p| p.prepare_tools(&ask, cx)).await?;
-            prepared.push(PreparedTool { tool, prepared: Arc::new(data), version });
+        for answer in futures::future::join_all(asked).await {
+            let (tool, schemas) = answer?;
+            let plugin = tool.tool.name();
+            let described = |schema| ToolDescriptor { schema, plugin: plugin.to_owned() };
+            catalogue.extend(schemas.into_iter().map(described));
+            prepared.push(tool);
         }
         Ok((prepared, catalogue))
+    }
+
+    async fn prepare_tool(
+        &self,
+        config: &Config,
+        state: &State,
+        tool: Arc<Registered<dyn Tool>>,
+        cx: &Context,
+    ) -> Result<(PreparedTool, Vec<Map>)> {
+        // Before they are asked for: a change meanwhile must not be missed.
+        let version = version_of(&tool);
+        let ask = ToolSchemasInput { config: config.clone(), state: state.clone() };
+        let schemas =
+            self.runner.call(&tool, Hook::GetToolSchemas, |p| p.get_tool_schemas(&ask, cx)).await?;
+        let ask = PrepareInput { config: config.clone(), state: state.clone(), schemas };
+        let data =
+            self.runner.call(&tool, Hook::PrepareTools, |p| p.prepare_tools(&ask, cx)).await?;
+        let prepared = Arc::new(data);
+        Ok((PreparedTool { tool, prepared, version }, ask.schemas))
     }
 
     async fn apply_tool_policy(
@@ -440,27 +487,47 @@ impl Core {
                 input.tools = tools;
             }
         }
-        Ok(without_namesakes(input.tools))
+        Ok(input.tools)
     }
-}
 
-/// The tools without those whose name an earlier one of the same type has: model servers refuse two
-/// of a name.
-fn without_namesakes(mut tools: Vec<ToolDescriptor>) -> Vec<ToolDescriptor> {
-    let mut owners = std::collections::HashMap::new();
-    tools.retain(|tool| {
-        let Some(name) = tool.name() else { return true };
-        let of_type = tool.schema.get("type").and_then(Value::as_str).unwrap_or("function");
-        let key = (name.to_owned(), of_type.to_owned());
-        let Some(first) = owners.get(&key) else {
-            owners.insert(key, tool.plugin.clone());
-            return true;
+    /// One tool of each name and type, because model servers refuse two, and those that are not used.
+    /// That of a plugin which does not yield is used, else the first.
+    fn without_namesakes(
+        &self,
+        mut tools: Vec<ToolDescriptor>,
+    ) -> (Vec<ToolDescriptor>, Vec<UnusedTool>) {
+        let yields = |plugin: &str| {
+            let mut plugins = self.plugins.tools.iter();
+            plugins.any(|held| held.name() == plugin && held.manifest.yields)
         };
-        let left_out = &tool.plugin;
-        tracing::warn!(target: "orlop::core", name, first, left_out, "two plugins have a tool of this name; that of the first one is used");
-        false
-    });
-    tools
+        let key = |tool: &ToolDescriptor| {
+            let of_type = tool.schema.get("type").and_then(Value::as_str).unwrap_or("function");
+            Some((tool.name()?.to_owned(), of_type.to_owned()))
+        };
+        // By name: where the tool stands that is used, and whose it is.
+        let mut used: HashMap<(String, String), (usize, String)> = HashMap::new();
+        for (place, tool) in tools.iter().enumerate() {
+            let Some(key) = key(tool) else { continue };
+            let this = (place, tool.plugin.clone());
+            match used.get(&key) {
+                Some((_, held)) if !yields(held) || yields(&tool.plugin) => {}
+                _ => drop(used.insert(key, this)),
+            }
+        }
+        let (mut places, mut unused) = (0.., Vec::new());
+        tools.retain(|tool| {
+            let place = places.next();
+            let held = key(tool).and_then(|key| used.get(&key));
+            let Some((_, other)) = held.filter(|(held, _)| Some(*held) != place) else {
+                return true;
+            };
+            let name = tool.name().unwrap_or_default().to_owned();
+            let (plugin, other) = (tool.plugin.clone(), other.clone());
+            unused.push(UnusedTool { name, plugin, other });
+            false
+        });
+        (tools, unused)
+    }
 }
 
 /// The form of a provider's native history.

@@ -10,7 +10,7 @@ use orlop_core::{
     ActionCall, Answer, Context, Error, HostPlugin, Manifest, Map, Plugin, Result, Tool, Value,
 };
 use serde_json::json;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -36,7 +36,7 @@ impl ActionTools {
 
 impl Plugin for ActionTools {
     fn manifest(&self) -> Manifest {
-        Manifest::new("actions", "1.0.0").without_models().only(HookSet::of(&[
+        Manifest::new("actions", "1.0.0").yielding().without_models().only(HookSet::of(&[
             Hook::GetToolSchemas,
             Hook::ExecuteTool,
             Hook::FormatToolCallPreview,
@@ -90,8 +90,8 @@ impl Tool for ActionTools {
     }
 }
 
-/// The actions that models may call, by the names of their tools. Where two would have the same
-/// name, both get the longer one, and it is told.
+/// The actions that models may call, by the names of their tools. One that would have the name of
+/// another or of a tool gets the longer one, and it is told.
 async fn exposed(app: &Application) -> Result<BTreeMap<String, ActionDefinition>> {
     let actions = app.application_actions().await?;
     // Those of sessions, as far as they are known: nobody is started to be asked.
@@ -106,15 +106,27 @@ async fn exposed(app: &Application) -> Result<BTreeMap<String, ActionDefinition>
     for action in actions.into_iter().filter(exposed) {
         by_name.entry(tool_name(&action.id)).or_default().push(action);
     }
+    let taken = match by_name.is_empty() {
+        true => HashSet::new(),
+        false => app.tool_names().await?,
+    };
     let mut tools = BTreeMap::new();
     for (name, mut actions) in by_name {
-        if actions.len() == 1 {
+        let is_taken = taken.contains(&name);
+        if actions.len() == 1 && !is_taken {
             tools.extend(actions.pop().map(|action| (name, action)));
             continue;
         }
         let owners: Vec<&str> = actions.iter().filter_map(|it| it.plugin.as_deref()).collect();
         let owners = owners.join(", ");
-        tracing::error!(target: "orlop::plugins", "the plugins {owners} all have an action \"{name}\" for models; its tools are called PLUGIN_{name}");
+        match is_taken {
+            true => {
+                tracing::error!(target: "orlop::plugins", "there is a tool \"{name}\" already; for models the action \"{name}\" of {owners} is called PLUGIN_{name}");
+            }
+            false => {
+                tracing::error!(target: "orlop::plugins", "the plugins {owners} all have an action \"{name}\" for models; its tools are called PLUGIN_{name}");
+            }
+        }
         for action in actions {
             let plugin = action.plugin.as_deref().unwrap_or_default();
             tools.insert(tool_name(&format!("{plugin}_{}", action.id)), action);

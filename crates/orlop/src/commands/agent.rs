@@ -5,7 +5,7 @@ use crate::exit::Failure;
 use crate::output;
 use crate::workplace::Workplace;
 use orlop_app::Application;
-use orlop_core::{Config, Core, Map, Value};
+use orlop_core::{Config, Core, Map, UnusedTool, Value};
 use serde_json::json;
 use std::process::ExitCode;
 
@@ -107,6 +107,7 @@ pub(super) async fn tools(workplace: Workplace, command: Tool) -> Result<ExitCod
     let app = workplace.application().await?;
     let (id, core, config) = agent_of(&app, agent)?;
     let tools = core.available_tools(&config).await?;
+    let unused = core.unused_tools(&config).await?;
     if json {
         return Ok(output::json(&*tools)?);
     }
@@ -120,12 +121,16 @@ pub(super) async fn tools(workplace: Workplace, command: Tool) -> Result<ExitCod
     let rows: Vec<Vec<String>> = tools
         .iter()
         .map(|tool| {
+            let name = tool.name().unwrap_or_default();
             let description = tool.schema.get("description").and_then(Value::as_str);
-            vec![
-                tool.name().unwrap_or_default().to_owned(),
-                tool.plugin.clone(),
-                description.unwrap_or_default().to_owned(),
-            ]
+            let unused = unused.iter().find(|it| (&*it.name, &it.plugin) == (name, &tool.plugin));
+            let description = match unused {
+                Some(UnusedTool { other, .. }) => {
+                    format!("not used: {other} has a tool of this name")
+                }
+                None => description.unwrap_or_default().to_owned(),
+            };
+            vec![name.to_owned(), tool.plugin.clone(), description]
         })
         .collect();
     Ok(output::table(&["TOOL", "PLUGIN", "DESCRIPTION"], &rows)?)

@@ -3,6 +3,7 @@
 use crate::exit::{Failure, NOT_FOUND};
 use crate::output;
 use crate::workplace::Workplace;
+use orlop_app::Unbegun;
 use orlop_core::types::app_event::ModelName;
 use orlop_core::{Map, Value};
 use std::process::ExitCode;
@@ -13,6 +14,14 @@ pub(super) async fn run(
     json: bool,
 ) -> Result<ExitCode, Failure> {
     let app = workplace.application().await?;
+    let unbegun = match &request_id {
+        Some(_) => None,
+        None => app.unbegun().await?,
+    };
+    if let Some(unbegun) = unbegun {
+        output::tell(&did_not_begin(&unbegun));
+        return show(&unbegun.trace, json);
+    }
     let request_id = match request_id {
         Some(id) => id,
         None => {
@@ -24,7 +33,16 @@ pub(super) async fn run(
             last.request
         }
     };
-    let trace = app.trace(&request_id).await?;
+    show(&app.trace(&request_id).await?, json)
+}
+
+/// What to say of a request of which nothing is stored.
+pub(super) fn did_not_begin(unbegun: &Unbegun) -> String {
+    let Unbegun { session_id, error, .. } = unbegun;
+    format!("the last request, for session {session_id}, did not begin: {error}")
+}
+
+fn show(trace: &[Map], json: bool) -> Result<ExitCode, Failure> {
     if json {
         return Ok(output::json(&trace)?);
     }

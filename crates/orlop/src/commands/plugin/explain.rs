@@ -2,11 +2,12 @@
 
 use crate::cli::PluginExplain;
 use crate::commands::agent::usable;
+use crate::commands::trace::did_not_begin;
 use crate::exit::{CONFIGURATION, Failure};
 use crate::output;
 use crate::workplace::Workplace;
-use orlop_app::Application;
-use orlop_core::{Map, Value};
+use orlop_app::{Application, Unbegun};
+use orlop_core::{ActionDefinition, Map, Value};
 use orlop_runtime::kit::{ActionWhy, Evidence, Explanation, Standing, explain};
 use std::process::ExitCode;
 
@@ -46,8 +47,29 @@ pub(super) async fn run(
         request: request.map(|request| (request.id, request.trace)),
     };
     let explained = explain(&plugin, action.as_deref(), &evidence);
+    let unused = core.unused_tools(&config).await?;
+    let taken = app.tool_names().await?;
     workplace.close().await;
     let mut explained = explained?;
+    for tool in unused.iter().filter(|tool| tool.plugin == plugin) {
+        let standing = explained.standing.iter_mut().filter(|it| it.kind == "tool");
+        standing.for_each(|it| it.why.push_str(&format!("; {tool}")));
+    }
+    let is_exposed =
+        |action: &ActionDefinition| action.extra.get("expose_to_model") == Some(&Value::Bool(true));
+    let exposed: Vec<&str> = evidence
+        .actions
+        .iter()
+        .filter(|it| it.plugin.as_ref() == Some(&plugin) && is_exposed(it))
+        .map(|it| &*it.id)
+        .collect();
+    for action in explained.actions.iter_mut().filter(|it| exposed.contains(&&*it.action)) {
+        let id = &action.action;
+        if taken.contains(id) {
+            let why = format!("models know it as {plugin}_{id}: there is a tool {id} already");
+            action.why.push(why);
+        }
+    }
     if let Some(error) = app.left_out(&plugin) {
         for standing in explained.standing.iter_mut().filter(|it| it.kind == "application") {
             standing.active = false;
@@ -111,6 +133,13 @@ struct Request {
 
 /// The request named, or the last one there is.
 async fn request_of(app: &Application, given: Option<String>) -> Result<Option<Request>, Failure> {
+    if given.is_none()
+        && let Some(unbegun) = app.unbegun().await?
+    {
+        output::tell(&did_not_begin(&unbegun));
+        let Unbegun { request_id, session_id, trace, .. } = unbegun;
+        return Ok(Some(Request { id: request_id, session: session_id, trace }));
+    }
     let turn = match &given {
         Some(id) => app.store().turn(app.scope(), id).await?,
         None => app.store().turns(app.scope(), None, 1).await?.into_iter().next(),
