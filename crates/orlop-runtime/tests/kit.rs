@@ -190,7 +190,7 @@ class Bad:
         return {"session_metadata": {"runs": session.metadata.get("runs", 0) + 1}, "message": "counted"}
 
 class Tools:
-    name = "tools"
+    name = "pair"
 
     def get_tool_schemas(self):
         return [{"name": "two words", "parameters": {"type": "object"}}]
@@ -217,7 +217,7 @@ export class Bad {
 }
 
 export class Tools {
-  name = "tools";
+  name = "pair";
   getToolSchemas() { return [{ name: "two words", parameters: { type: "object" } }]; }
   executeTool() { return { success: true, output: "done" }; }
 }
@@ -248,7 +248,7 @@ fn main() -> std::process::ExitCode {
             let runs = args["session"]["metadata"]["runs"].as_u64().unwrap_or(0);
             Ok(json!({ "session_metadata": { "runs": runs + 1 }, "message": "counted" }))
         });
-    let tools = Plugin::tool("tools")
+    let tools = Plugin::tool("pair")
         .with("version", json!("1.0.0"))
         .on("get_tool_schemas", |_, _| Ok(json!([{ "name": "two words", "parameters": { "type": "object" } }])))
         .on("execute_tool", |_, _| Ok(json!({ "success": true, "output": "done" })));
@@ -306,7 +306,7 @@ async fn a_failing_check_says_what_to_do() {
                 fix:      correct one of them
         warn  feature bad: waits for lifecycles that there are
                 "count" waits for "request_completed", which Orlop never runs; another plugin has to. Did you mean "request_complete"?
-        FAIL  tool tools: offers tools that models can call
+        FAIL  tool pair: offers tools that models can call
                 seen:     a tool named "two words"
                 expected: a name of 1 to 64 letters, digits, _ and -, which all models take
                 fix:      rename the tool
@@ -340,7 +340,7 @@ async fn a_failing_check_says_what_to_do() {
                 seen:     /metadata/runs is 1 after the first run, 2 after the second
                 expected: that a second run on its own result changes nothing
                 fix:      look first whether it is done already: requests are repeated, and lifecycles run again
-        skip  tool tools: execute_tool answers as its schema says (no example calls it)
+        skip  tool pair: execute_tool answers as its schema says (no example calls it)
         46 passed, 10 failed, 3 skipped (2 warnings)"#]].assert_eq(&notable(&report));
 }
 
@@ -469,7 +469,7 @@ async fn what_people_see_is_written_down_and_a_change_is_noticed() {
     let folder = Folder::new();
     let place = from_template(&folder, Kind::Tool, Language::Python);
     let package = || Package::read(&place).unwrap();
-    let update = TestOptions { update: true };
+    let update = TestOptions { update: true, ..TestOptions::default() };
     assert!(kit::test(package(), &env(), update).await.unwrap().is_green());
     let written = std::fs::read_to_string(place.join("displays.toml")).unwrap();
     expect![[r##"
@@ -523,6 +523,9 @@ fn templates_are_short_and_nothing_is_overwritten() {
             assert!(main.lines().count() <= 15, "{language:?} {kind:?}");
             let readme = std::fs::read_to_string(made.folder.join("README.md")).unwrap();
             assert!(readme.lines().count() <= 5 && !readme.contains("my_plugin"), "{readme}");
+            // In Python functions are named after their package.
+            let is_named = main.contains("\"short\"");
+            assert!(is_named || language == Language::Python && kind == Kind::Tool, "{main}");
             let again = new_plugin(&new, &parent).unwrap_err();
             assert!(again.message().contains("is there already and stays as it is"));
         }

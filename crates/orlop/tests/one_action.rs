@@ -64,6 +64,8 @@ async fn it_is_a_command_a_button_with_a_form_an_endpoint_and_a_tool() {
     // A tool of the model.
     let told = place.run(&["run", "--yes", "book one for me"]).await.ok();
     assert_eq!(told, "I hear: harbour: berth 4 is yours\n");
+    let why = place.run(&["plugin", "explain", "harbour", "book"]).await.ok();
+    assert!(why.lines().any(|line| line.starts_with("  called by the model, ")), "{why}");
     // A button, and a form of what it needs to know.
     let mut terminal = pty::open(&place, &[], &[]);
     terminal.shows("^K commands");

@@ -130,6 +130,38 @@ async fn what_keeps_a_plugin_from_running_is_named() {
 }
 
 #[tokio::test]
+async fn a_package_that_is_off_is_listed_and_explained() {
+    let place = place("explain-disabled", GREETER).await;
+    place.run(&["plugin", "disable", "greeter"]).await.ok();
+    let row = place.run(&["plugin", "list"]).await.ok();
+    assert!(row.contains("off: `[plugins.greeter] enabled = false` in "), "{row}");
+    let listed = place.run(&["plugin", "list", "--json"]).await.json();
+    assert_eq!(listed["off"][0]["name"], "greeter", "{listed}");
+    let told = place.run(&["plugin", "explain", "greeter", "count"]).await.ok();
+    let off = "  package off: `[plugins.greeter] enabled = false` in ";
+    assert!(told.lines().any(|line| line.starts_with(off)), "{told}");
+    assert!(told.contains("action count: did not run"), "{told}");
+}
+
+#[tokio::test]
+async fn a_package_is_explained_by_its_plugins_and_a_hook_by_whether_it_is_there() {
+    let both = "class First:\n    name = \"first\"\n\n    def get_tags(self):\n        return []\n\n\nclass Second(First):\n    name = \"second\"\n";
+    let place = place("explain-package", both).await;
+    let told = place.run(&["plugin", "explain", "greeter"]).await.ok();
+    expect![[r#"
+        first, agent default; there has been no request yet
+          feature on: it takes part for agent "default"
+        second, agent default; there has been no request yet
+          feature on: it takes part for agent "default"
+    "#]]
+    .assert_eq(&told);
+    let told = place.run(&["plugin", "explain", "first", "initialize_request"]).await.ok();
+    assert!(told.ends_with("  initialize_request did not run: it has no such hook\n"), "{told}");
+    let told = place.run(&["plugin", "explain", "first", "get_tags"]).await.ok();
+    assert!(told.ends_with("  get_tags did not run: there has been no request yet\n"), "{told}");
+}
+
+#[tokio::test]
 async fn a_failure_before_it_and_a_refusal_are_told() {
     let code = r#"
 class First:

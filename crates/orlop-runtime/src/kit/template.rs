@@ -120,7 +120,12 @@ fn write_new(file: &Path, text: &str) -> std::io::Result<()> {
 /// The main file, and all files.
 fn files(new: &New) -> (&'static str, Vec<(&'static str, String)>) {
     let kind = new.kind;
-    let examples = || of_each_kind!(kind, "examples", "toml").to_owned();
+    let examples = of_each_kind!(kind, "examples", "toml");
+    let examples = match new.language {
+        // A tool that is declared there is a plugin by itself, and has its name.
+        Language::JavaScript | Language::TypeScript => examples.replace("greet\"", "my_plugin\""),
+        Language::Python | Language::Rust => examples.to_owned(),
+    };
     let (main, manifest, text) = match new.language {
         Language::Python => (
             "plugin.py",
@@ -152,7 +157,7 @@ fn files(new: &New) -> (&'static str, Vec<(&'static str, String)>) {
     let mut files = vec![
         (main, text.to_owned()),
         (MANIFEST, format!("{manifest}{grants}")),
-        ("examples.toml", examples()),
+        ("examples.toml", examples),
         ("README.md", readme),
     ];
     if new.language == Language::TypeScript {

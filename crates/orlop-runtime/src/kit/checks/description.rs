@@ -5,6 +5,7 @@ use crate::description::Described;
 use crate::grants::can_be_granted;
 use crate::kit::bench::Bench;
 use crate::kit::report::{Finding, Report, Verdict, short};
+use crate::names::Names;
 use crate::package::Package;
 use orlop_core::hooks::{HOOKS, HookSpec, Kind};
 use orlop_core::types::action::has_type;
@@ -28,11 +29,16 @@ pub(in crate::kit) fn starts(bench: &mut Bench, report: &mut Report) -> Option<D
 }
 
 /// Whether that makes sense.
-pub(in crate::kit) fn is_sound(package: &Package, description: &Description, report: &mut Report) {
+pub(in crate::kit) fn is_sound(
+    package: &Package,
+    description: &Description,
+    names: &Names,
+    report: &mut Report,
+) {
     report.add("package", "asks for grants that there are", grants(package));
     for plugin in &description.plugins {
         let about = format!("{} {}", plugin.kind, plugin.name);
-        report.add(&about, "has a name that files and people can use", name(plugin));
+        report.add(&about, "has a name that files and people can use", name(plugin, names));
         report.add(&about, "has the version of its package", version(plugin, package));
         report.add(&about, "has hooks of its kind, and those it needs", hooks(plugin));
         report.add(&about, "says only what its kind can say", fields(plugin));
@@ -53,7 +59,15 @@ fn grants(package: &Package) -> Verdict {
     }
 }
 
-fn name(plugin: &PluginDescription) -> Verdict {
+fn name(plugin: &PluginDescription, names: &Names) -> Verdict {
+    if let Some(why) = names.refuse(&plugin.name) {
+        return Finding::new(
+            format!("\"{}\", and {why}", plugin.name),
+            "a name that is free: the plugin is left out with this one",
+            "give it another name",
+        )
+        .into();
+    }
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     match plugin.name.len() <= 64 && plugin.name.chars().all(fits) {
         true => Verdict::Ok,
