@@ -114,7 +114,7 @@ class Mistakes(HostCase):
             ("v", {"class": "bad_argument"}),
             ("c", {"class": "unavailable", "retryable": True}),
             ("l", {"class": "provider", "context_overflow": True}),
-            ("p", {"class": "denied"}),
+            ("p", {"class": "bad_state"}),
         ):
             error = self.fails("", lambda: host.hook("feature", "failing", "get_template", config={"how": how}))
             self.assertEqual(error.data, data)
