@@ -17,7 +17,7 @@ from .calls import PROCESS, Call, enter, leave
 from .errors import Error, PluginMistake, UnknownMethod, as_json_rpc, log_trace
 from .lists import History, Slots
 from .outcomes import Inputs, report
-from .plugins import Method, Plugin, find, load
+from .plugins import Method, Plugin, find, load, strays
 from .proxies import App, Core, SessionAssetStore
 from .sessions import Session
 from .values import copy_json
@@ -141,7 +141,9 @@ class Server:
             plugins = find(module, PROCESS.config, PROCESS.package or module.__name__)
             described = [plugin.describe() for plugin in plugins]
             self._plugins = {(plugin.kind, plugin.name): plugin for plugin in plugins}
-            answer = {"protocol": PROTOCOL, "sdk": f"python {__version__}", "plugins": described}
+            warnings = [*strays(module), *(doubt for plugin in plugins for doubt in plugin.doubts())]
+            sys.stderr.writelines(f"warning: {warning}\n" for warning in warnings)
+            answer = {"protocol": PROTOCOL, "sdk": f"python {__version__}", "plugins": described, "warnings": warnings}
             self._connection.answer(request, answer)
         except Exception as error:
             self._fail(request, error, "initialize")

@@ -103,8 +103,16 @@ async fn add(workplace: &Workplace, add: PluginAdd) -> Result<ExitCode, Failure>
         }
     }
     output::line(&format!("added {name}: {}", held_in_words(&package, &description)))?;
-    for misnamed in misnamed {
-        output::tell(&plain_line(&format!("orlop: {misnamed}")));
+    let misnamed = misnamed.iter().map(ToString::to_string);
+    for doubt in misnamed.chain(description.warnings.iter().cloned()) {
+        output::tell(&plain_line(&format!("orlop: {doubt}")));
+    }
+    for off in switch::off(workplace).into_iter().filter(|off| off.name == name) {
+        let text = format!(
+            "orlop: {name} is off: {}; `orlop plugin enable {name}` switches it on",
+            off.reason
+        );
+        output::tell(&plain_line(&text));
     }
     if description.plugins.iter().any(|held| held.hooks.iter().any(|hook| hook == "get_actions")) {
         // It is added, whatever comes of the look.

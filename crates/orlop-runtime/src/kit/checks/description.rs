@@ -1,9 +1,9 @@
 //! What a package says of itself: the answer to `initialize`, and whether it makes sense.
 
-use super::broken;
 use crate::description::Described;
 use crate::grants::can_be_granted;
 use crate::kit::bench::Bench;
+use crate::kit::probe::Wrong;
 use crate::kit::report::{Finding, Report, Verdict, short};
 use crate::names::Names;
 use crate::package::Package;
@@ -22,9 +22,35 @@ pub(in crate::kit) fn starts(bench: &mut Bench, report: &mut Report) -> Option<D
             Some(description)
         }
         Err(wrong) => {
-            report.add("package", name, broken(&wrong, "protocol 1 and at least one plugin"));
+            let expected = "protocol 1 and at least one plugin";
+            let finding = Finding::new(wrong.to_string(), expected, fix_of_start(&wrong));
+            report.add("package", name, finding.into());
             None
         }
+    }
+}
+
+/// What an author does about a package that does not start, whatever its language.
+fn fix_of_start(wrong: &Wrong) -> &'static str {
+    let said = wrong.to_string();
+    let says = |words: &[&str]| words.iter().any(|words| said.contains(words));
+    match wrong {
+        _ if says(&["No module named", "Cannot find package", "Cannot find module"]) => {
+            "install what it imports where the plugin finds it, or correct the import"
+        }
+        _ if says(&["speaks version", "speaks protocol"]) => {
+            "update the older one: Orlop, or what the plugin speaks the protocol with"
+        }
+        _ if says(&["no plugin", "is no hook"]) => {
+            "write a class with a name and hooks, or a tool; `orlop plugin new` makes one that works"
+        }
+        Wrong::Refused { .. } | Wrong::Unfit(_) => {
+            "correct what the message says; -v shows all that the plugin logs, and where it failed"
+        }
+        Wrong::Ended(_) => {
+            "let it run until its standard input is closed; what it said last tells why it ended"
+        }
+        wrong => wrong.fix(),
     }
 }
 
@@ -36,6 +62,9 @@ pub(in crate::kit) fn is_sound(
     report: &mut Report,
 ) {
     report.add("package", "asks for grants that there are", grants(package));
+    for warning in &description.warnings {
+        report.add("package", "has only methods that are called", Verdict::warning(warning));
+    }
     for plugin in &description.plugins {
         let about = format!("{} {}", plugin.kind, plugin.name);
         report.add(&about, "has a name that files and people can use", name(plugin, names));
