@@ -96,7 +96,7 @@ fn run(package: Package, env: &RuntimeEnv, options: &TestOptions) -> Result<Repo
     checks::stability::check(&mut bench, &subjects, &ran, &mut report);
     checks::answers::tell(&bench, &subjects, &mut report);
     checks::faults::check(&mut bench, &subjects, &ran, &mut report);
-    checks::sabotage::check(&bench, &subjects, &mut report);
+    checks::sabotage::check(&mut bench, &subjects, &mut report);
     checks::ends::check(&mut bench, &description, &mut report);
     Ok(report)
 }

@@ -13,6 +13,9 @@ const CLASS: &str = "MyPlugin";
 /// Where the crate lies that a plugin in Rust is built with.
 const RUST_SDK: &str = "orlop-plugin";
 
+/// Where the types lie that a plugin in TypeScript is written with.
+const TYPES: &str = "orlop";
+
 /// A language that there are templates for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Language {
@@ -97,6 +100,12 @@ pub fn new_plugin(new: &New, parent: &Path) -> Result<Made> {
     for (name, text) in files {
         write(name, &text.replace(NAME, &new.name).replace(CLASS, &class(&new.name)))?;
     }
+    if new.language == Language::TypeScript {
+        // For the compiler and for editors. The program itself brings what runs.
+        for (name, text) in sdk::NODE.iter().filter(|(name, _)| name.ends_with(".d.ts")) {
+            write(&format!("{TYPES}/{name}"), text)?;
+        }
+    }
     if new.language == Language::Rust {
         // Plugins in Rust are built by their authors, and later by others, with no Orlop at hand.
         for (name, text) in sdk::RUST {
@@ -164,6 +173,10 @@ fn files(new: &New) -> (&'static str, Vec<(&'static str, String)>) {
         files.push((
             "package.json",
             include_str!("../../templates/typescript/package.json").to_owned(),
+        ));
+        files.push((
+            "tsconfig.json",
+            include_str!("../../templates/typescript/tsconfig.json").to_owned(),
         ));
         files.push((".gitignore", "node_modules\n".to_owned()));
     }
