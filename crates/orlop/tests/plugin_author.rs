@@ -327,6 +327,21 @@ async fn a_recorded_turn_shows_what_a_change_of_the_plugin_changes() {
     let same = place.run(&["plugin", "replay", "turn.jsonl", "greeter"]).await.ok();
     assert!(same.ends_with("calls, no difference\n"), "{same}");
 
+    // What cannot be taken over is not offered, and a hook that is new is told.
+    let ends = GREETER
+        .replace("state[\"request\"][\"temperature\"] = 0.5", "import os; os._exit(3)")
+        + "\n    def get_tags(self):\n        return []\n";
+    place.write("greeter/plugin.py", ends);
+    let ended = place.run(&["plugin", "replay", "turn.jsonl", "greeter"]).await;
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(!ended.out.contains("--update"), "{ended:?}");
+    assert!(ended.out.ends_with("the recording cannot be updated, record the turn again\n"));
+    let new = "greeter.get_tags is new, and the recording has no call of it";
+    assert!(ended.out.lines().any(|line| line.starts_with(new)), "{ended:?}");
+    place.write("greeter/plugin.py", "def broken(:\n");
+    let broken = place.run(&["plugin", "replay", "turn.jsonl"]).await;
+    broken.fails(4, &["is not in use here: the package was left out", "line 1: invalid syntax"]);
+
     let asks_more = GREETER.replace("start=0, end=1", "start=0, end=2");
     place.write("greeter/plugin.py", asks_more);
     let other = place.run(&["plugin", "replay", "turn.jsonl", "greeter"]).await;
