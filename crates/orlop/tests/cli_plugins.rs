@@ -431,6 +431,15 @@ async fn a_plugin_is_switched_off_and_on_again() {
     assert_eq!(listed(&place).await, (vec![], vec![]));
     let again = place.run(&["plugin", "disable", "dice"]).await.ok();
     assert_eq!(again, "dice is off already\n");
+    // Whoever adds it anew is told that it stays off.
+    place.run(&["plugin", "remove", "dice"]).await.ok();
+    let added = place.run(&["plugin", "add", "dice.py", "--yes"]).await;
+    assert_eq!(added.code, Some(0), "{added:?}");
+    assert!(
+        added.err.starts_with("orlop: dice is off: `[plugins.dice] enabled = false` in ")
+            && added.err.ends_with("; `orlop plugin enable dice` switches it on\n"),
+        "{added:?}"
+    );
     let on = place.run(&["plugin", "enable", "dice"]).await.ok();
     assert!(on.starts_with("dice is on ("), "{on}");
     assert_eq!(listed(&place).await.0, ["dice"]);
