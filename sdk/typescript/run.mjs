@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // Runs the plugins of a file or folder: `node run.mjs PATH`. Speaks the protocol over standard input and output.
 
+import { spawnSync } from "node:child_process";
 import { existsSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -20,8 +21,18 @@ async function load() {
   try {
     return await import(pathToFileURL(file).href);
   } catch (error) {
-    throw new PluginError("bad_argument", `${file} could not be loaded: ${error?.name ?? "Error"}: ${error?.message ?? error}`, { cause: error });
+    throw new PluginError("bad_argument", `${file} could not be loaded: ${placeOf(error, file)}${error?.name ?? "Error"}: ${error?.message ?? error}`, { cause: error });
   }
+}
+
+/** Where a syntax error is. Node tells nobody but the log, and runs nothing of a file that it cannot read. */
+function placeOf(error, file) {
+  if (!(error instanceof SyntaxError)) return "";
+  const register = new URL("./register.mjs", import.meta.url).href;
+  const { stderr } = spawnSync(process.execPath, ["--import", register, file], { encoding: "utf8", stdio: ["ignore", "ignore", "pipe"], timeout: 5_000 });
+  const [, place, line] = /^file:\/\/(\S+):(\d+)$/m.exec(stderr ?? "") ?? [];
+  if (!line) return "";
+  return place === pathToFileURL(file).pathname ? `line ${line}: ` : `${place}, line ${line}: `;
 }
 
 function entryOf(path) {

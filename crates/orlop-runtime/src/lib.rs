@@ -35,6 +35,7 @@ pub use bundle::{Bundle, CommandHook, HookEvent};
 pub use grants::Grants;
 pub use installed::{Entry, Installed};
 pub use memory::MemoryWatch;
+pub use names::{Misnamed, Names};
 pub use orlop_core::types::protocol::{Description, PROTOCOL, PluginDescription, Wanted};
 pub use package::{Limits, MANIFEST, OnFailure, Package, Run};
 pub use tap::{Crossed, Tap, Way};
@@ -42,7 +43,6 @@ pub use tap::{Crossed, Tap, Way};
 use bundle::CommandHooks;
 use description::Described;
 use launch::Launch;
-use names::Names;
 use orlop_app::Plugins;
 use orlop_app::config::{AppConfig, McpServer, RuntimeEnv};
 use orlop_core::hooks::Kind;
@@ -223,11 +223,11 @@ impl Runtime {
         let names = Names::of(&plugins);
         let mut taken = HashMap::new();
         let all: Vec<_> = self
-            .packages
-            .iter()
-            .filter(|loaded| !matches!(loaded.process.package().run, Run::Bundle(_)))
-            .flat_map(|loaded| loaded.description.plugins.iter().map(move |held| (loaded, held)))
-            .filter(|(loaded, held)| names.is_free(&mut taken, &loaded.process, held))
+            .held()
+            .filter(|(loaded, held)| {
+                let misnamed = names.misnamed(&mut taken, loaded.process.package(), held);
+                misnamed.inspect(|it| tracing::error!(target: "orlop::runtime", "{it}")).is_none()
+            })
             .map(|(loaded, held)| {
                 let own = names.own(loaded.process.package(), held);
                 (held, Arc::new(ProcessPlugin::new(&loaded.process, held.clone(), own)))
@@ -250,6 +250,22 @@ impl Runtime {
         extensions.fold(plugins, |plugins, (held, plugin)| {
             plugins.extension(held.provider.as_deref(), plugin)
         })
+    }
+
+    /// The plugins of packages that are left out beside others, because they cannot have their name.
+    pub fn misnamed(&self, names: &Names) -> Vec<Misnamed> {
+        let mut taken = HashMap::new();
+        let all = self.held();
+        all.filter_map(|(loaded, held)| names.misnamed(&mut taken, loaded.process.package(), held))
+            .collect()
+    }
+
+    /// The plugins that processes hold.
+    fn held(&self) -> impl Iterator<Item = (&Arc<Loaded>, &PluginDescription)> {
+        self.packages
+            .iter()
+            .filter(|loaded| !matches!(loaded.process.package().run, Run::Bundle(_)))
+            .flat_map(|loaded| loaded.description.plugins.iter().map(move |held| (loaded, held)))
     }
 
     /// The features of the packages, for a core that is used on its own.

@@ -2,50 +2,74 @@
 //! so no package may have the one of somebody else.
 
 use crate::package::Package;
-use crate::process::Process;
 use orlop_app::Plugins;
 use orlop_app::config::is_key;
 use orlop_core::types::protocol::PluginDescription;
 use std::collections::{HashMap, HashSet};
 
 /// The names that are there before packages come.
-pub(crate) struct Names {
+#[derive(Debug, Clone, Default)]
+pub struct Names {
     /// Of plugins of all kinds.
     plugins: HashSet<String>,
     /// Of settings that stand in no section: `api_key`, `headers`.
     settings: HashSet<String>,
 }
 
+/// A plugin of a package that is left out, because it cannot have its name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Misnamed {
+    /// Its package.
+    pub package: String,
+    /// Its kind.
+    pub kind: String,
+    /// Its name.
+    pub name: String,
+    /// Why not.
+    pub why: &'static str,
+}
+
+impl std::fmt::Display for Misnamed {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { package, kind, name, why } = self;
+        write!(
+            out,
+            "the {kind} \"{name}\" of the package \"{package}\" is left out, because {why}; give it another name"
+        )
+    }
+}
+
 impl Names {
-    pub(crate) fn of(plugins: &Plugins) -> Self {
+    /// The names of plugins and of their settings.
+    pub fn of(plugins: &Plugins) -> Self {
         let all = plugins.manifests();
         let of_providers = all.iter().filter(|(kind, _)| *kind == "provider");
         let settings = of_providers.flat_map(|(_, it)| it.config_schema.keys().cloned()).collect();
         Self { plugins: all.into_iter().map(|(_, it)| it.name).collect(), settings }
     }
 
-    /// Whether a plugin of a package can have its name; `taken` are the packages of those before. One
-    /// that cannot is left out.
-    pub(crate) fn is_free<'a>(
+    /// Why a plugin of a package cannot have a name.
+    pub fn refuse(&self, name: &str) -> Option<&'static str> {
+        match self.plugins.contains(name) {
+            true => Some("there is one of that name already"),
+            false if self.is_setting(name) => Some("that is the name of a setting"),
+            false => None,
+        }
+    }
+
+    /// What keeps a plugin of a package from its name; `taken` are the packages of those before.
+    pub(crate) fn misnamed<'a>(
         &self,
         taken: &mut HashMap<&'a str, &'a str>,
-        process: &'a Process,
+        package: &'a Package,
         held: &'a PluginDescription,
-    ) -> bool {
-        let (package, kind, name) = (&process.package().name, &held.kind, &held.name);
-        let why = match self.plugins.contains(name) {
-            true => "there is one of that name already",
-            false if self.is_setting(name) => "that is the name of a setting",
-            false if *taken.entry(name).or_insert(package) != package => {
-                "another package has one of that name"
-            }
-            false => return true,
-        };
-        tracing::error!(
-            target: "orlop::runtime",
-            "the {kind} \"{name}\" of the package \"{package}\" is left out, because {why}; give it another name"
-        );
-        false
+    ) -> Option<Misnamed> {
+        let why = self.refuse(&held.name).or_else(|| {
+            let first = *taken.entry(&held.name).or_insert(&package.name);
+            (first != package.name).then_some("another package has one of that name")
+        })?;
+        let (package, kind, name) = (package.name.clone(), held.kind.clone(), held.name.clone());
+        Some(Misnamed { package, kind, name, why })
     }
 
     /// The sections of a configuration that belong to a plugin: the one of its name, and that of its

@@ -17,6 +17,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Read, Write};
+use std::process::ExitStatus;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -152,10 +153,11 @@ impl Peer {
         let read = shared.clone();
         let reading = move || {
             let why = read.read_lines(output);
+            let status = if why.is_none() { read.exit_status() } else { None };
             read.kill();
             // What it logged last may explain it. Whoever it left behind may hold the pipe open.
             let _ = last_line.recv_timeout(Duration::from_millis(200));
-            read.end(why.unwrap_or_else(|| read.gone()));
+            read.end(why.unwrap_or_else(|| read.gone(status)));
             on_end();
         };
         thread("reader", Box::new(reading))?;
@@ -320,14 +322,30 @@ impl Shared {
         }
     }
 
-    /// The process ended by itself.
-    fn gone(&self) -> Error {
-        let words = self.last_words.lock().unwrap_or_else(PoisonError::into_inner);
-        match words.is_empty() {
-            true => self.error("ended unexpectedly"),
-            false => {
-                self.error(format!("ended unexpectedly; its last words: {}", words.join(" | ")))
+    /// How a process ended that says nothing more: its output is closed some moments before its end
+    /// can be seen.
+    fn exit_status(&self) -> Option<ExitStatus> {
+        for _ in 0..20 {
+            let mut group = self.group.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(status) = group.as_mut()?.ended() {
+                return Some(status);
             }
+            drop(group);
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        None
+    }
+
+    /// The process ended by itself.
+    fn gone(&self, status: Option<ExitStatus>) -> Error {
+        let words = self.last_words.lock().unwrap_or_else(PoisonError::into_inner);
+        let status = status.map_or_else(String::new, |status| format!(" ({status})"));
+        match words.is_empty() {
+            true => self.error(format!("ended unexpectedly{status}")),
+            false => self.error(format!(
+                "ended unexpectedly{status}; its last words: {}",
+                words.join(" | ")
+            )),
         }
     }
 

@@ -190,7 +190,7 @@ class Bad:
         return {"session_metadata": {"runs": session.metadata.get("runs", 0) + 1}, "message": "counted"}
 
 class Tools:
-    name = "tools"
+    name = "pair"
 
     def get_tool_schemas(self):
         return [{"name": "two words", "parameters": {"type": "object"}}]
@@ -217,7 +217,7 @@ export class Bad {
 }
 
 export class Tools {
-  name = "tools";
+  name = "pair";
   getToolSchemas() { return [{ name: "two words", parameters: { type: "object" } }]; }
   executeTool() { return { success: true, output: "done" }; }
 }
@@ -248,7 +248,7 @@ fn main() -> std::process::ExitCode {
             let runs = args["session"]["metadata"]["runs"].as_u64().unwrap_or(0);
             Ok(json!({ "session_metadata": { "runs": runs + 1 }, "message": "counted" }))
         });
-    let tools = Plugin::tool("tools")
+    let tools = Plugin::tool("pair")
         .with("version", json!("1.0.0"))
         .on("get_tool_schemas", |_, _| Ok(json!([{ "name": "two words", "parameters": { "type": "object" } }])))
         .on("execute_tool", |_, _| Ok(json!({ "success": true, "output": "done" })));
@@ -306,7 +306,7 @@ async fn a_failing_check_says_what_to_do() {
                 fix:      correct one of them
         warn  feature bad: waits for lifecycles that there are
                 "count" waits for "request_completed", which Orlop never runs; another plugin has to. Did you mean "request_complete"?
-        FAIL  tool tools: offers tools that models can call
+        FAIL  tool pair: offers tools that models can call
                 seen:     a tool named "two words"
                 expected: a name of 1 to 64 letters, digits, _ and -, which all models take
                 fix:      rename the tool
@@ -340,7 +340,7 @@ async fn a_failing_check_says_what_to_do() {
                 seen:     /metadata/runs is 1 after the first run, 2 after the second
                 expected: that a second run on its own result changes nothing
                 fix:      look first whether it is done already: requests are repeated, and lifecycles run again
-        skip  tool tools: execute_tool answers as its schema says (no example calls it)
+        skip  tool pair: execute_tool answers as its schema says (no example calls it)
         46 passed, 10 failed, 3 skipped (2 warnings)"#]].assert_eq(&notable(&report));
 }
 
@@ -455,13 +455,78 @@ async fn a_program_that_breaks_the_protocol_is_told_how() {
         package: refuses hooks and plugins it does not know | an unknown hook was answered with "whatever"
         package: passes over lines that are no messages | a ping gave the process ended; it said last:
         tool rude: answers soon after it was cancelled | no answer within 2 s
-        feature rude: get_tags that hangs fails that call and no other | the call after it gave get_tags of plugin "rude" answered what it must not: invalid type: integer `1`, expected a string at line 1 column 7; expected Vec<String> (plugin "rude", hook get_tags)
-        feature rude: a crash in get_tags fails that call and no other | the call after it gave get_tags of plugin "rude" answered what it must not: invalid type: integer `1`, expected a string at line 1 column 7; expected Vec<String> (plugin "rude", hook get_tags)
-        feature rude: get_tags that floods fails that call and no other | the call after it gave get_tags of plugin "rude" answered what it must not: invalid type: integer `1`, expected a string at line 1 column 7; expected Vec<String> (plugin "rude", hook get_tags)
-        feature rude: get_tags that answers noise fails that call and no other | the call after it gave get_tags of plugin "rude" answered what it must not: invalid type: integer `1`, expected a string at line 1 column 7; expected Vec<String> (plugin "rude", hook get_tags)
-        feature rude: get_tags that answers nonsense fails that call and no other | the call after it gave get_tags of plugin "rude" answered what it must not: invalid type: integer `1`, expected a string at line 1 column 7; expected Vec<String> (plugin "rude", hook get_tags)
         package: refuses a protocol it does not speak | it says it speaks protocol 99
         package: ends when it is asked to | it still runs 2 s after shutdown"#]].assert_eq(&failed.join("\n"));
+}
+
+#[test]
+fn templates_in_typescript_pass_their_compiler() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let places = ["sdk/typescript", "web"].map(|it| root.join(it).join("node_modules"));
+    let compiler = places.iter().map(|it| it.join("typescript/bin/tsc")).find(|it| it.is_file());
+    let folder = Folder::new();
+    for kind in KINDS {
+        let place = from_template(&folder, kind, Language::TypeScript);
+        for file in ["index", "testing", "types"] {
+            assert!(place.join(format!("orlop/{file}.d.ts")).is_file(), "{file}");
+        }
+        let Some(compiler) = compiler.as_ref().filter(|_| has_node()) else {
+            orlop_testkit::skip("the types of templates", "no compiler of TypeScript");
+            return;
+        };
+        let checked = std::process::Command::new("node")
+            .arg(compiler)
+            .args(["--noEmit", "--project"])
+            .arg(&place)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&checked.stdout);
+        assert!(checked.status.success(), "{kind:?}: {said}");
+    }
+}
+
+#[tokio::test]
+async fn one_mistake_is_told_once() {
+    let folder = Folder::new();
+    let code = "class Slip:\n    name = \"slip\"\n\n    def initialize_request(self, native_messages, state):\n        state[\"request\"][\"absent\"]\n";
+    let report = test(&folder.write("slip.py", code)).await;
+    expect![[r#"
+        skip  package: examples (there are none; write some into slip.examples.toml)
+        skip  feature slip: initialize_request changes nothing the second time (it does not answer)
+        FAIL  feature slip: initialize_request answers as its schema says
+                seen:     the error "Slip.initialize_request: KeyError: absent"
+                expected: RequestChange, or null
+                fix:      find the line that fails in the log of the plugin (run with -v), and let the hook take this input
+        skip  feature slip: takes calls at once (no hook that can be called for it answers)
+        skip  feature slip: survives faults as declared (it has no hook that can be called without an example and answers)
+        17 passed, 1 failed, 4 skipped"#]].assert_eq(&notable(&report));
+}
+
+#[tokio::test]
+async fn what_does_not_start_says_what_to_do() {
+    let folder = Folder::new();
+    let mut cases = vec![
+        ("a.py", "def broken(:\n"),
+        ("b.py", "import no_such_module\n"),
+        ("c.py", "x = 1\n"),
+        ("d.py", "import os\nos._exit(3)\n"),
+    ];
+    if has_node() {
+        cases.push(("e.mjs", "import \"no-such-package\";\n"));
+        cases.push(("f.mjs", "export const x = 1;\n"));
+    }
+    let mut told = Vec::new();
+    for (file, code) in cases {
+        let report = test(&folder.write(file, code)).await;
+        let [check] = &report.checks[..] else { panic!("{report}") };
+        let Verdict::Failed(finding) = &check.verdict else { panic!("{report}") };
+        told.push(finding.fix.to_string());
+    }
+    let fix = |start: &str| told.iter().filter(|fix| fix.starts_with(start)).count();
+    assert!(fix("correct what the message says") == 1, "{told:?}");
+    assert!(fix("install what it imports") == told.len() / 3, "{told:?}");
+    assert!(fix("write a class with a name") == told.len() / 3, "{told:?}");
+    assert!(fix("let it run until") == 1, "{told:?}");
 }
 
 #[tokio::test]
@@ -469,7 +534,7 @@ async fn what_people_see_is_written_down_and_a_change_is_noticed() {
     let folder = Folder::new();
     let place = from_template(&folder, Kind::Tool, Language::Python);
     let package = || Package::read(&place).unwrap();
-    let update = TestOptions { update: true };
+    let update = TestOptions { update: true, ..TestOptions::default() };
     assert!(kit::test(package(), &env(), update).await.unwrap().is_green());
     let written = std::fs::read_to_string(place.join("displays.toml")).unwrap();
     expect![[r##"
@@ -523,6 +588,9 @@ fn templates_are_short_and_nothing_is_overwritten() {
             assert!(main.lines().count() <= 15, "{language:?} {kind:?}");
             let readme = std::fs::read_to_string(made.folder.join("README.md")).unwrap();
             assert!(readme.lines().count() <= 5 && !readme.contains("my_plugin"), "{readme}");
+            // In Python functions are named after their package.
+            let is_named = main.contains("\"short\"");
+            assert!(is_named || language == Language::Python && kind == Kind::Tool, "{main}");
             let again = new_plugin(&new, &parent).unwrap_err();
             assert!(again.message().contains("is there already and stays as it is"));
         }

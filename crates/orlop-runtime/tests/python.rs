@@ -202,7 +202,7 @@ def fine() -> str:
     let app = stage.start().await;
     let events = events_of(&app, ask("s", "go")).await;
     let results = results(&events);
-    assert!(results[0].contains("ended unexpectedly"), "{results:?}");
+    assert!(results[0].contains("ended unexpectedly (exit status: 3)"), "{results:?}");
     assert_eq!(results[1], "fine");
     runtime.stop().await;
 }

@@ -6,7 +6,7 @@ use orlop_app::config::{AppConfig, Locations, RuntimeEnv};
 use orlop_app::{Application, Host, Plugins, Watcher};
 use orlop_core::Error;
 use orlop_mcp::McpServers;
-use orlop_runtime::{LeftOut, Runtime, Workbench};
+use orlop_runtime::{LeftOut, Names, Runtime, Workbench};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -28,6 +28,8 @@ pub(crate) struct Workplace {
     pub(crate) locations: Locations,
     pub(crate) config: AppConfig,
     pub(crate) plugins: Plugins,
+    /// The names that plugins of packages cannot have.
+    pub(crate) names: Names,
     /// The MCP servers, which are among the plugins.
     pub(crate) mcp: McpServers,
     /// What to tell about a configuration that nobody wrote.
@@ -67,6 +69,7 @@ impl Workplace {
             true => Runtime::load_on(&config, locations.home(), workbench),
             false => (Runtime::new(config.env().clone(), locations.home()), Vec::new()),
         };
+        let names = Names::of(&plugins);
         let plugins = runtime.plugins(plugins);
         let providers = plugins.provider_names();
         let providers: Vec<&str> = providers.iter().map(String::as_str).collect();
@@ -74,7 +77,7 @@ impl Workplace {
         let config = config.with_skill_folders(runtime.skill_folders());
         let mcp = McpServers::with_packages(&config, runtime.mcp_servers());
         let plugins = mcp.register(plugins);
-        Ok(Self { locations, config, plugins, mcp, notice, left_out, runtime })
+        Ok(Self { locations, config, plugins, names, mcp, notice, left_out, runtime })
     }
 
     /// Reads the configuration as [`find`](Self::find) does, and tells if a part of it is not used.

@@ -95,12 +95,29 @@ async fn a_plugin_whose_name_is_taken_is_left_out_and_the_rest_works() {
     place.write("dice.py", DICE);
     place.run(&["plugin", "add", "dice.py", "--yes"]).await.ok();
     place.write("files.py", DICE);
-    place.run(&["plugin", "add", "files.py", "--yes"]).await;
+    let told = "orlop: the tool \"files\" of the package \"files\" is left out, because there is one of that name already; give it another name";
+    let added = place.run(&["plugin", "add", "files.py", "--yes"]).await;
+    assert_eq!((added.code, added.err.trim_end()), (Some(0), told), "{added:?}");
     let run = place.run(&["tool", "list"]).await;
     assert_eq!(run.code, Some(0), "{run:?}");
-    let told = "orlop: the tool \"files\" of the package \"files\" is left out, because there is one of that name already; give it another name";
     assert!(run.err.contains(told), "{}", run.err);
     assert!(run.out.contains("read_file") && run.out.contains("Rolls a die."), "{}", run.out);
+    // Whoever looks or tests is told, too.
+    let why = "left out: tool files, because there is one of that name already";
+    let listed = place.run(&["plugin", "list"]).await;
+    assert!(
+        listed.out.lines().any(|row| row.starts_with("files") && row.contains(why)),
+        "{listed:?}"
+    );
+    let explained = place.run(&["plugin", "explain", "files"]).await;
+    let why = "package off: the tool \"files\" of the package \"files\" is left out";
+    assert!(explained.out.contains(why) && explained.out.contains("tool on"), "{explained:?}");
+    let tested = place.run(&["plugin", "test", "files"]).await;
+    assert_eq!(tested.code, Some(1), "{tested:?}");
+    assert!(tested.out.contains("seen:     \"files\", and there is one of that name already"));
+    let new = place.run(&["plugin", "new", "temperature"]).await;
+    new.fails(2, &["cannot be called \"temperature\", because that is the name of a setting"]);
+    assert!(!place.path().join("temperature").exists());
 }
 
 /// A tool and an action of the name of a tool that ships, before all others.
@@ -518,6 +535,15 @@ async fn a_plugin_is_switched_off_and_on_again() {
     assert_eq!(listed(&place).await, (vec![], vec![]));
     let again = place.run(&["plugin", "disable", "dice"]).await.ok();
     assert_eq!(again, "dice is off already\n");
+    // Whoever adds it anew is told that it stays off.
+    place.run(&["plugin", "remove", "dice"]).await.ok();
+    let added = place.run(&["plugin", "add", "dice.py", "--yes"]).await;
+    assert_eq!(added.code, Some(0), "{added:?}");
+    assert!(
+        added.err.starts_with("orlop: dice is off: `[plugins.dice] enabled = false` in ")
+            && added.err.ends_with("; `orlop plugin enable dice` switches it on\n"),
+        "{added:?}"
+    );
     let on = place.run(&["plugin", "enable", "dice"]).await.ok();
     assert!(on.starts_with("dice is on ("), "{on}");
     assert_eq!(listed(&place).await.0, ["dice"]);

@@ -62,6 +62,8 @@ async fn servers_can_be_listed_and_tested() {
         shown.collect::<Vec<_>>().join(", ")
     };
     assert_eq!(states().await, r#""good" "new" 0, "bad" "new" 0"#);
+    let info = place.run(&["plugin", "info", "good"]).await.ok();
+    assert!(info.contains("\n  the MCP server of [mcp_servers.good]\n"), "{info}");
     let tested = place.run(&["mcp", "test", "good"]).await.ok();
     assert!(tested.starts_with("good: scripted 1, protocol 2025-11-25\n"), "{tested}");
     assert!(

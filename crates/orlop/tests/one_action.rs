@@ -19,9 +19,12 @@ class Harbour:
     def get_actions(self, state):
         number = {"type": "integer", "required": True, "description": "which one"}
         return [{"id": "book", "label": "Book a berth", "description": "Books a berth.",
-                 "inputs": {"number": number}, "expose_to_model": True}]
+                 "inputs": {"number": number}, "expose_to_model": True},
+                {"id": "name", "label": "Name a berth", "inputs": {"name": {"type": "string"}}}]
 
     def execute_action(self, app, action_id, params, context, state):
+        if action_id == "name":
+            return {"message": repr(params["name"])}
         return {"message": f"NAME: berth {params['number']} is yours"}
 "#;
 
@@ -50,6 +53,11 @@ async fn it_is_a_command_a_button_with_a_form_an_endpoint_and_a_tool() {
     // A command of the command line, and one of the conversation.
     let by_hand = place.run(&["action", "run", "harbour", "book", "number=1"]).await.ok();
     assert_eq!(by_hand, "harbour: berth 1 is yours\n");
+    // A text that looks like a number is one all the same.
+    for (given, read) in [("name=3", "'3'"), ("name=[a]", "'[a]'"), ("name=\"3\"", "'3'")] {
+        let named = place.run(&["action", "run", "harbour", "name", given]).await.ok();
+        assert_eq!(named.trim_end(), read, "{given}");
+    }
     let missing = place.run(&["action", "run", "harbour", "book"]).await;
     missing.fails(2, &["needs the input \"number\""]);
     let slash = place.run(&["run", "/book 2"]).await.ok();
@@ -64,6 +72,8 @@ async fn it_is_a_command_a_button_with_a_form_an_endpoint_and_a_tool() {
     // A tool of the model.
     let told = place.run(&["run", "--yes", "book one for me"]).await.ok();
     assert_eq!(told, "I hear: harbour: berth 4 is yours\n");
+    let why = place.run(&["plugin", "explain", "harbour", "book"]).await.ok();
+    assert!(why.lines().any(|line| line.starts_with("  called by the model, ")), "{why}");
     // A button, and a form of what it needs to know.
     let mut terminal = pty::open(&place, &[], &[]);
     terminal.shows("^K commands");

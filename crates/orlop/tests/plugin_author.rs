@@ -130,6 +130,38 @@ async fn what_keeps_a_plugin_from_running_is_named() {
 }
 
 #[tokio::test]
+async fn a_package_that_is_off_is_listed_and_explained() {
+    let place = place("explain-disabled", GREETER).await;
+    place.run(&["plugin", "disable", "greeter"]).await.ok();
+    let row = place.run(&["plugin", "list"]).await.ok();
+    assert!(row.contains("off: `[plugins.greeter] enabled = false` in "), "{row}");
+    let listed = place.run(&["plugin", "list", "--json"]).await.json();
+    assert_eq!(listed["off"][0]["name"], "greeter", "{listed}");
+    let told = place.run(&["plugin", "explain", "greeter", "count"]).await.ok();
+    let off = "  package off: `[plugins.greeter] enabled = false` in ";
+    assert!(told.lines().any(|line| line.starts_with(off)), "{told}");
+    assert!(told.contains("action count: did not run"), "{told}");
+}
+
+#[tokio::test]
+async fn a_package_is_explained_by_its_plugins_and_a_hook_by_whether_it_is_there() {
+    let both = "class First:\n    name = \"first\"\n\n    def get_tags(self):\n        return []\n\n\nclass Second(First):\n    name = \"second\"\n";
+    let place = place("explain-package", both).await;
+    let told = place.run(&["plugin", "explain", "greeter"]).await.ok();
+    expect![[r#"
+        first, agent default; there has been no request yet
+          feature on: it takes part for agent "default"
+        second, agent default; there has been no request yet
+          feature on: it takes part for agent "default"
+    "#]]
+    .assert_eq(&told);
+    let told = place.run(&["plugin", "explain", "first", "initialize_request"]).await.ok();
+    assert!(told.ends_with("  initialize_request did not run: it has no such hook\n"), "{told}");
+    let told = place.run(&["plugin", "explain", "first", "get_tags"]).await.ok();
+    assert!(told.ends_with("  get_tags did not run: there has been no request yet\n"), "{told}");
+}
+
+#[tokio::test]
 async fn a_failure_before_it_and_a_refusal_are_told() {
     let code = r#"
 class First:
@@ -294,6 +326,21 @@ async fn a_recorded_turn_shows_what_a_change_of_the_plugin_changes() {
     assert!(updated.ends_with("2 differences, all taken over\n"), "{updated}");
     let same = place.run(&["plugin", "replay", "turn.jsonl", "greeter"]).await.ok();
     assert!(same.ends_with("calls, no difference\n"), "{same}");
+
+    // What cannot be taken over is not offered, and a hook that is new is told.
+    let ends = GREETER
+        .replace("state[\"request\"][\"temperature\"] = 0.5", "import os; os._exit(3)")
+        + "\n    def get_tags(self):\n        return []\n";
+    place.write("greeter/plugin.py", ends);
+    let ended = place.run(&["plugin", "replay", "turn.jsonl", "greeter"]).await;
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(!ended.out.contains("--update"), "{ended:?}");
+    assert!(ended.out.ends_with("the recording cannot be updated, record the turn again\n"));
+    let new = "greeter.get_tags is new, and the recording has no call of it";
+    assert!(ended.out.lines().any(|line| line.starts_with(new)), "{ended:?}");
+    place.write("greeter/plugin.py", "def broken(:\n");
+    let broken = place.run(&["plugin", "replay", "turn.jsonl"]).await;
+    broken.fails(4, &["is not in use here: the package was left out", "line 1: invalid syntax"]);
 
     let asks_more = GREETER.replace("start=0, end=1", "start=0, end=2");
     place.write("greeter/plugin.py", asks_more);

@@ -147,3 +147,26 @@ async fn errors_are_kind() {
         done.out
     );
 }
+
+#[tokio::test]
+async fn a_method_that_is_nearly_a_hook_is_told() {
+    let place = Place::new("kit").await;
+    let told = async |file: &str, code: &str, written: &str, meant: &str| {
+        let warning =
+            format!("Slip.{written} is no hook, so it is never called; did you mean {meant}?");
+        place.write(file, code);
+        let tested = place.run(&["plugin", "test", file]).await;
+        assert_eq!(tested.code, Some(0), "{}", tested.out);
+        let expected =
+            format!("warn  package: has only methods that are called\n        {warning}\n");
+        assert!(tested.out.contains(&expected), "{}", tested.out);
+        let added = place.run(&["plugin", "add", file, "--yes"]).await;
+        assert_eq!((added.code, added.err), (Some(0), format!("orlop: {warning}\n")));
+    };
+    let python = "class Slip:\n    name = \"slip\"\n\n    def get_tags(self):\n        return []\n\n    def initialise_request(self, native_messages):\n        pass\n";
+    told("slip.py", python, "initialise_request", "initialize_request").await;
+    if has("node", &["--version"]) {
+        let javascript = "export class Slip {\n  name = \"slipped\";\n  getTags() { return []; }\n  initialiseRequest() {}\n}\n";
+        told("slipped.mjs", javascript, "initialiseRequest", "initializeRequest").await;
+    }
+}

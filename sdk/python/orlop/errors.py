@@ -14,7 +14,7 @@ class Error(Exception):
     """A failure that says what happened and what to do.
 
     ``error_class`` is one of Orlop's: ``bad_argument``, ``not_found``, ``unavailable``, ``conflict``,
-    ``bad_state``, ``cancelled``, ``denied``, ``internal``. What the host refuses arrives as this, too.
+    ``bad_state``, ``cancelled``, ``internal``. What the host refuses arrives as this, too.
     ``context_overflow`` of a provider says that the conversation is too long for the model: it is made shorter
     and sent again.
     """
@@ -51,7 +51,7 @@ class UnknownMethod(Error):
 
 
 _CLASSES: tuple[tuple[type[BaseException], str, bool], ...] = (
-    (PermissionError, "denied", False),
+    (PermissionError, "bad_state", False),
     (FileNotFoundError, "not_found", False),
     (KeyError, "not_found", False),
     (ConnectionError, "unavailable", True),

@@ -6,7 +6,7 @@ import importlib.util
 import inspect
 import sys
 from pathlib import Path
-from typing import Any, Callable, Optional
+from typing import Any, Callable, Iterable, Iterator, Optional
 
 from .errors import PluginMistake, describe, log_trace
 from .functions import FunctionTools, is_tool_function
@@ -17,6 +17,7 @@ _HOST_MARKS = frozenset(HOOKS["host"]) - {"start", "stop"}
 _ANY_HOOK = frozenset(name for hooks in HOOKS.values() for name in hooks)
 _TABLE = ("priority", "critical", "uses_models", "discovery_keys", "required_tags", "forbidden_tags",
           "provider", "native_format", "schema_format", "call_format", "before", "after")  # fmt: skip
+_LISTS = frozenset({"discovery_keys", "required_tags", "forbidden_tags", "before", "after"})
 
 
 def history(wanted: Any) -> Callable[[Any], Any]:
@@ -139,7 +140,6 @@ class Plugin:
         if kind == "provider" and callable(getattr(instance, "process_chunk", None)):
             spec = HOOKS["extension"]["process_chunk"]
             self.own_chunks = Method(owner, "process_chunk", instance.process_chunk, spec)
-        self._warn_of_typos()
 
     def describe(self) -> dict[str, Any]:
         """What the host is told of it."""
@@ -154,8 +154,10 @@ class Plugin:
         }
         for key in _TABLE:
             value = _said(self.instance, key, self.owner)
+            if isinstance(value, (tuple, set, frozenset)):
+                value = list(value)
             if value is not None:
-                about[key] = list(value) if isinstance(value, (tuple, set, frozenset)) else value
+                about[key] = [value] if key in _LISTS and isinstance(value, str) else value
         return about
 
     def _config_schema(self) -> dict[str, Any]:
@@ -183,18 +185,38 @@ class Plugin:
             )
         return wanted
 
-    def _warn_of_typos(self) -> None:
-        cls, known = type(self.instance), HOOKS[self.kind]
-        no_hooks = {"get_config_schema", *_TABLE, *_ANY_HOOK}
-        for name in sorted(vars(cls)):
-            if name.startswith("_") or name in no_hooks or not callable(getattr(cls, name)):
+    def doubts(self) -> Iterator[str]:
+        """What looks like a hook and never will be called."""
+        known = HOOKS[self.kind]
+        for name in sorted(vars(type(self.instance))):
+            if name not in _ANY_HOOK or name in known or (name == "process_chunk" and self.own_chunks):
                 continue
-            from difflib import get_close_matches  # most plugins do not need it
+            kinds = [kind for kind in KINDS if name in HOOKS[kind]]
+            yield (
+                f"{self.owner}.{name} is a hook of {' and '.join(kinds)} plugins, but this is a {self.kind} plugin, "
+                f'so it is never called; set kind = "{kinds[0]}" if that is what it should be'
+            )
+        yield from _typos(type(self.instance), known)
 
-            for close in get_close_matches(name, known, 1, 0.85):
-                sys.stderr.write(
-                    f"{self.owner}.{name} is no hook of a {self.kind} and is never called; did you mean `{close}`?\n"
-                )
+
+def _typos(cls: type, known: Iterable[str]) -> Iterator[str]:
+    """Methods that are nearly one of these hooks."""
+    no_hooks = {"get_config_schema", *_TABLE, *_ANY_HOOK}
+    for name in sorted(vars(cls)):
+        if name.startswith("_") or name in no_hooks or not callable(getattr(cls, name)):
+            continue
+        from difflib import get_close_matches  # most plugins do not need it
+
+        for close in get_close_matches(name, known, 1, 0.85):
+            yield f"{cls.__name__}.{name} is no hook, so it is never called; did you mean {close}?"
+
+
+def strays(module: Any) -> list[str]:
+    """Classes that are no plugins, with methods that are nearly hooks."""
+    classes = [value for value in vars(module).values() if isinstance(value, type)]
+    own = [cls for cls in classes if cls.__module__ == module.__name__ and not _is_plugin(cls, module.__name__)]
+    long = sorted(hook for hook in _ANY_HOOK if len(hook) >= 8)
+    return [doubt for cls in own if not cls.__name__.startswith("_") for doubt in _typos(cls, long)]
 
 
 def _amount(wanted: Any, where: str) -> Any:
@@ -269,9 +291,8 @@ def find(module: Any, config: dict[str, Any], package: str) -> list[Plugin]:
     if functions:
         found.append(Plugin(FunctionTools(functions), "tool", package, package))
     if not found:
-        raise PluginMistake(
-            f"{module.__file__} has no plugin: write a class with a `name` and hooks, or a function with `@orlop.tool`"
-        )
+        hint = next(iter(strays(module)), "write a class with a `name` and hooks, or a function with `@orlop.tool`")
+        raise PluginMistake(f"{module.__file__} has no plugin: {hint}")
     taken: set[tuple[str, str]] = set()
     for plugin in found:
         if (plugin.kind, plugin.name) in taken:

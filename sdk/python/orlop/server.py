@@ -17,7 +17,7 @@ from .calls import PROCESS, Call, enter, leave
 from .errors import Error, PluginMistake, UnknownMethod, as_json_rpc, log_trace
 from .lists import History, Slots
 from .outcomes import Inputs, report
-from .plugins import Method, Plugin, find, load, with_defaults
+from .plugins import Method, Plugin, find, load, strays, with_defaults
 from .proxies import App, Core, SessionAssetStore
 from .sessions import Session
 from .values import copy_json
@@ -142,7 +142,9 @@ class Server:
             described = [plugin.describe() for plugin in plugins]
             PROCESS.config = with_defaults(PROCESS.config, described)
             self._plugins = {(plugin.kind, plugin.name): plugin for plugin in plugins}
-            answer = {"protocol": PROTOCOL, "sdk": f"python {__version__}", "plugins": described}
+            warnings = [*strays(module), *(doubt for plugin in plugins for doubt in plugin.doubts())]
+            sys.stderr.writelines(f"warning: {warning}\n" for warning in warnings)
+            answer = {"protocol": PROTOCOL, "sdk": f"python {__version__}", "plugins": described, "warnings": warnings}
             self._connection.answer(request, answer)
         except Exception as error:
             self._fail(request, error, "initialize")

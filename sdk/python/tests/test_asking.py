@@ -123,11 +123,11 @@ class Asking(HostCase):
                 def get_completions(self):
                     orlop.current().app.list_sessions()
             """,
-            {"app.list_sessions": failed("the manifest grants no list_sessions", "denied")},
+            {"app.list_sessions": failed("the manifest grants no list_sessions", "bad_state")},
         )
-        self.assertEqual(host.hook("feature", "eager", "get_template"), "denied: the manifest grants no list_sessions")
+        self.assertEqual(host.hook("feature", "eager", "get_template"), "bad_state: the manifest grants no list_sessions")
         error = self.fails("grants no list_sessions", lambda: host.hook("feature", "eager", "get_completions"))
-        self.assertEqual(error.data["class"], "denied")
+        self.assertEqual(error.data["class"], "bad_state")
 
     def test_state_progress_and_logs_without_a_context(self):
         kept: dict = {}

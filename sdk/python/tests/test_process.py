@@ -43,9 +43,22 @@ class Mistakes(HostCase):
         self.fails("speaks protocol 1, and not 2", lambda: host.request("initialize", protocol=2))
 
     def test_a_hook_with_a_slip_of_the_pen_is_pointed_out(self):
-        host = self.start("class A:\n name = 'a'\n def initialise_request(self, state): pass")
+        slip = "\n def initialise_request(self, state): pass\n"
+        warning = ".initialise_request is no hook, so it is never called; did you mean initialize_request?"
+        host = self.bare(f"class A:\n name = 'a'{slip}class Stray:{slip}")
+        self.assertEqual(host.initialize()["warnings"], [f"Stray{warning}", f"A{warning}"])
         host.close()
-        self.assertIn("A.initialise_request is no hook of a feature and is never called; did you mean `initialize_request`?", host.log())
+        self.assertIn(f"warning: A{warning}", host.log())
+        self.start_fails(f"has no plugin: Stray{warning}", f"class Stray:{slip}")
+
+    def test_one_name_is_a_list_of_one(self):
+        host = self.bare("class A:\n name = 'a'\n after = 'b'\n def get_tags(self): pass")
+        self.assertEqual(host.initialize()["plugins"][0]["after"], ["b"])
+
+    def test_a_hook_of_another_kind_is_pointed_out(self):
+        host = self.bare("class A:\n kind = 'feature'\n def process_chunk(self, chunk): pass")
+        warning = 'A.process_chunk is a hook of extension plugins, but this is a feature plugin, so it is never called; set kind = "extension" if that is what it should be'
+        self.assertEqual(host.initialize()["warnings"], [warning])
 
     def test_in_a_hook(self):
         host = self.start(
@@ -114,7 +127,7 @@ class Mistakes(HostCase):
             ("v", {"class": "bad_argument"}),
             ("c", {"class": "unavailable", "retryable": True}),
             ("l", {"class": "provider", "context_overflow": True}),
-            ("p", {"class": "denied"}),
+            ("p", {"class": "bad_state"}),
         ):
             error = self.fails("", lambda: host.hook("feature", "failing", "get_template", config={"how": how}))
             self.assertEqual(error.data, data)

@@ -9,6 +9,7 @@ const SETTINGS = [
   "version", "priority", "critical", "config_schema", "required_tags", "forbidden_tags", "uses_models", "discovery_keys",
   "provider", "native_format", "schema_format", "call_format", "before", "after",
 ];
+const LISTS = ["required_tags", "forbidden_tags", "discovery_keys", "before", "after"];
 
 /** Marks a class that plugins are derived from. */
 export function base(Class) {
@@ -41,7 +42,7 @@ export class Plugin {
     const told = { name: this.name, version: "0.0.0", kind: this.kind, hooks: this.hooks };
     for (const setting of SETTINGS) {
       const given = this.#setting(setting);
-      if (given !== undefined && given !== null) told[setting] = given;
+      if (given !== undefined && given !== null) told[setting] = LISTS.includes(setting) && typeof given === "string" ? [given] : given;
     }
     const history = this.#setting("history");
     if (history) told.history = historyOf(history, this.label);
@@ -55,10 +56,7 @@ export class Plugin {
       const kinds = KINDS.filter((kind) => HOOKS[kind].includes(hook));
       yield `${this.label}.${written} is a hook of ${kinds.join(" and ")} plugins, but this is a ${this.kind} plugin, so it is never called; set kind = "${kinds[0]}" if that is what it should be`;
     }
-    for (const [, written] of everyMethod(this.value)) {
-      const meant = EVERY_HOOK.has(snake(written)) ? undefined : HOOKS[this.kind].find((hook) => distance(camel(hook), camel(written)) <= 2);
-      if (meant) yield `${this.label}.${written} is no hook, so it is never called; did you mean ${camel(meant)}?`;
-    }
+    yield* typos(this.value, this.label, HOOKS[this.kind]);
   }
 
   #text(name) {
@@ -93,20 +91,31 @@ export function withDefaults(config, described) {
   return filled;
 }
 
-/** The plugins among the exports of a module. */
+/** The plugins among the exports of a module, and what may be a mistake in it. */
 export function pluginsOf(exports, setup) {
   const found = new Map();
+  const strays = [];
   for (const [name, value] of candidates(exports)) {
     if (found.has(value)) continue;
     const plugin = pluginOf(value, name, setup);
     if (plugin) found.set(value, plugin);
+    else if (isClass(value)) strays.push(...typos(value.prototype, value.name || name, [...EVERY_HOOK].filter((hook) => hook.length >= 8)));
   }
   const plugins = [...found.values()];
   if (plugins.length === 0) {
-    throw new PluginError("not_found", 'the file exports no plugin; export a class with hooks (export class Greeter { initializeRequest(input, call) {} }), or a tool: export default tool({ name: "add", ... })');
+    const hint = strays[0] ?? 'export a class with hooks (export class Greeter { initializeRequest(input, call) {} }), or a tool: export default tool({ name: "add", ... })';
+    throw new PluginError("not_found", `the file exports no plugin; ${hint}`);
   }
   refuseTwins(plugins);
-  return plugins;
+  return { plugins, warnings: [...strays, ...plugins.flatMap((plugin) => [...plugin.doubts()])] };
+}
+
+/** Methods that are nearly one of these hooks. */
+function* typos(value, label, hooks) {
+  for (const [, written] of everyMethod(value)) {
+    const meant = EVERY_HOOK.has(snake(written)) ? undefined : hooks.find((hook) => distance(camel(hook), camel(written)) <= 2);
+    if (meant) yield `${label}.${written} is no hook, so it is never called; did you mean ${camel(meant)}?`;
+  }
 }
 
 /** The plugin that a class, an object or a declared tool is; nothing if it is none. */

@@ -61,14 +61,12 @@ export class Server {
         throw new PluginError("bad_argument", `the host speaks protocol ${params.protocol}, this SDK ${PROTOCOL}; update the older one`);
       }
       this.#setup = { package: params.package, config: params.config ?? {}, folders: params.folders ?? {}, orlop: params.orlop };
-      const plugins = pluginsOf(await this.load(), this.#setup);
-      for (const plugin of plugins) {
-        this.#plugins.set(`${plugin.kind} ${plugin.name}`, plugin);
-        for (const doubt of plugin.doubts()) this.channel.complain(`warning: ${doubt}`);
-      }
+      const { plugins, warnings } = pluginsOf(await this.load(), this.#setup);
+      for (const plugin of plugins) this.#plugins.set(`${plugin.kind} ${plugin.name}`, plugin);
+      for (const warning of warnings) this.channel.complain(`warning: ${warning}`);
       const described = plugins.map((plugin) => plugin.description());
       this.#setup.config = withDefaults(this.#setup.config, described);
-      this.#answer(id, { protocol: PROTOCOL, sdk: SDK, plugins: described });
+      this.#answer(id, { protocol: PROTOCOL, sdk: SDK, plugins: described, warnings });
     } catch (error) {
       this.#complainOf(error.cause ?? error);
       this.#answerError(id, error, error.message);

@@ -76,7 +76,7 @@ test("kinds are told by methods, and said where they are not clear", async (t) =
     export class I { static kind = "application"; executeAction(input) {} }
     export class J { kind = "feature"; processChunk() {} }
     export class K extends HostPlugin { name = "kay"; }
-    export class L { initializeRequest = () => null; static version = "2.0.0"; static before = ["x"]; history = { initializeRequest: 2, finalize: "none" }; requiredTags() { return ["t"]; } usesModels = false; }
+    export class L { initializeRequest = () => null; static version = "2.0.0"; static before = "x"; history = { initializeRequest: 2, finalize: "none" }; requiredTags() { return ["t"]; } usesModels = false; }
     export class Helper { help() {} }
     export const word = 1, fn = () => 1, M = { name: "em", start() {} };
     class N extends Base { name = "inner"; get_tool_schemas() {} execute_tool() {} }
@@ -102,15 +102,18 @@ test("the application comes first where a method asks for it so", async (t) => {
 });
 
 test("a name that is almost a hook is asked about", async (t) => {
-  const host = await start(t, "export class Typo { initialiseRequest() {} getTags() {} }");
-  await host.until(({ log }) => log.includes("warning: Typo.initialiseRequest is no hook, so it is never called; did you mean initializeRequest?"));
+  const host = await start(t, "export class Typo { initialiseRequest() {} getTags() {} } export class Stray { initialiseRequest() {} }");
+  const warning = (label) => `${label}.initialiseRequest is no hook, so it is never called; did you mean initializeRequest?`;
+  assert.deepEqual(host.described.warnings, [warning("Stray"), warning("Typo")]);
+  await host.until(({ log }) => log.includes(`warning: ${warning("Typo")}`));
 });
 
 test("what cannot be loaded says why", async (t) => {
   const said = async (source, name) => (await startFile(t, pluginFile(source, name)).then(() => assert.fail("it was loaded"), (error) => error)).message;
-  assert.match(await said("export class {"), /plugin.mjs could not be loaded: SyntaxError: /);
+  assert.match(await said("const one = 1;\nexport class {"), /plugin.mjs could not be loaded: line 2: SyntaxError: /);
   assert.match(await said("import 'missing-package';"), /could not be loaded: Error: Cannot find package 'missing-package'/);
   assert.match(await said("export const nothing = 1;"), /the file exports no plugin; export a class with hooks/);
+  assert.match(await said("export class A { initialiseRequest() {} }"), /the file exports no plugin; A.initialiseRequest is no hook, so it is never called; did you mean initializeRequest\?/);
   assert.match(await said("export default class { getTags() {} }"), /default has no name; give it one: name = "my_plugin"/);
   assert.match(await said("export class A { name = 7; getTags() {} }"), /A.name is the number "7"; expected a string/);
   assert.match(await said("export class A { kind = 'gadget'; getTags() {} }"), /A.kind is the string "gadget"; expected one of provider, extension/);

@@ -58,8 +58,8 @@ test("errors of the host are thrown, with their class", async (t) => {
   const host = await start(t, toolOf(`
     try { await call.app.loadSession("s1"); } catch (error) { return [error instanceof PluginError, error.class, error.message].join(); }
   `));
-  host.answer({ "app.load_session": () => { throw Object.assign(new Error("no grant load_session"), { class: "denied" }); } });
-  assert.equal((await host.hook("execute_tool", toolInput())).output, "true,denied,no grant load_session");
+  host.answer({ "app.load_session": () => { throw Object.assign(new Error("no grant load_session"), { class: "bad_state" }); } });
+  assert.equal((await host.hook("execute_tool", toolInput())).output, "true,bad_state,no grant load_session");
 });
 
 test("a missing argument is named, and a session given in part is not sent back changed", async (t) => {

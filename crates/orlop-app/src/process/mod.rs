@@ -132,6 +132,13 @@ impl ProcessGroup {
         status.map_err(lost)
     }
 
+    /// How the process itself ended, if it has.
+    pub fn ended(&mut self) -> Option<ExitStatus> {
+        let status = self.child.as_mut()?.try_wait().ok()??;
+        self.leader_ended();
+        Some(status)
+    }
+
     /// Where others are reached through the process alone, its number says nothing once it has ended:
     /// another may have it.
     fn leader_ended(&mut self) {

@@ -96,7 +96,7 @@ impl Bundle {
             ..PluginDescription::default()
         };
         let plugins = if self.hooks.is_empty() { Vec::new() } else { vec![commands] };
-        Description { protocol: PROTOCOL, sdk: None, plugins }
+        Description { protocol: PROTOCOL, sdk: None, plugins, warnings: Vec::new() }
     }
 
     /// What it brings, in words.

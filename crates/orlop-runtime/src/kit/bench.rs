@@ -230,6 +230,17 @@ impl Bench {
         effect
     }
 
+    /// Whether a hook gave what it must not. That is told once, and other checks leave it alone.
+    pub(super) fn failed(&self, subject: &Subject, hook: Hook) -> bool {
+        matches!(self.seen.get(&(subject.label.clone(), hook)), Some(Some(_)))
+    }
+
+    /// Whether a hook answers its sample, and never failed.
+    pub(super) fn answers(&mut self, subject: &Subject, hook: Hook) -> bool {
+        let args = samples::args(hook, subject, &Map::new());
+        !self.failed(subject, hook) && self.effect(subject, hook, &args).is_ok()
+    }
+
     /// How long a hook may take.
     pub(super) fn limit(&self, hook: Hook) -> Duration {
         let limit = hook.spec().timeout.unwrap_or(PATIENCE).min(PATIENCE);

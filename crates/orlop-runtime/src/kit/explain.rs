@@ -2,7 +2,7 @@
 //! stands in the present configuration.
 
 use crate::LeftOut;
-use orlop_core::hooks::HOOKS;
+use orlop_core::hooks::{HOOKS, Kind};
 use orlop_core::types::nearest::nearest;
 use orlop_core::{
     ActionDefinition, ActivePlugins, Config, Error, Manifest, Map, Result, Value, lifecycle,
@@ -13,8 +13,8 @@ use serde::Serialize;
 pub struct Evidence<'a> {
     /// The plugins there are, with their kinds.
     pub manifests: Vec<(&'static str, Manifest)>,
-    /// Packages that could not be used.
-    pub left_out: &'a [LeftOut],
+    /// Packages and plugins of packages that are not in use, and why.
+    pub left_out: Vec<LeftOut>,
     /// The agent, and its settings.
     pub agent: &'a str,
     /// Its settings.
@@ -86,7 +86,7 @@ pub struct HookRan {
     pub failed: usize,
     /// What it took, in microseconds.
     pub took_us: u64,
-    /// How it failed last.
+    /// How it failed last, or why it did not run.
     pub error: Option<String>,
 }
 
@@ -109,6 +109,9 @@ pub fn explain(plugin: &str, action: Option<&str>, known: &Evidence<'_>) -> Resu
     let mut hooks = known.hooks_of(plugin);
     if let Some(hook) = action.filter(|id| known.is_hook_of(plugin, id)) {
         hooks.retain(|ran| ran.hook == hook);
+        if hooks.is_empty() {
+            hooks.push(known.never_ran(plugin, hook));
+        }
     }
     Ok(Explanation {
         plugin: plugin.to_owned(),
@@ -132,11 +135,10 @@ impl Evidence<'_> {
         HOOKS.iter().any(|row| row.name == name) && !self.actions.iter().any(offered)
     }
 
-    /// Every entry of a plugin, or of the package of that name, that could not be used.
+    /// Every entry of a plugin, and of the package of that name if that is not in use.
     fn standing(&self, plugin: &str) -> Vec<Standing> {
         let left_out = self.left_out.iter().filter(|left| left.name == plugin).map(|left| {
-            let why = format!("the package was left out: {}", left.reason);
-            Standing { kind: "package".to_owned(), active: false, why }
+            Standing { kind: "package".to_owned(), active: false, why: left.reason.clone() }
         });
         let held = self.manifests.iter().filter(|(_, manifest)| manifest.name == plugin);
         let mut all: Vec<Standing> = left_out.collect();
@@ -233,7 +235,8 @@ impl Evidence<'_> {
                 _ if last.get("timed_out") == Some(&Value::Bool(true)) => "timed_out",
                 _ => "failed",
             };
-            return told(verdict, ran.iter().map(|entry| in_one_line(entry)).collect());
+            let each = ran.iter().map(|entry| in_one_line(&self.occasion(entry), entry));
+            return told(verdict, each.collect());
         }
         let refusals = self.refusals_of(plugin, action);
         if !refusals.is_empty() {
@@ -366,6 +369,45 @@ impl Evidence<'_> {
         hooks
     }
 
+    /// When or by whom an action was run. One that a model calls runs within the tool that it is.
+    fn occasion(&self, ran: &Map) -> String {
+        let span = |entry: &Map| {
+            let number = |key: &str| entry.get(key).and_then(Value::as_u64).unwrap_or_default();
+            let start = number("start_us");
+            start..=start + number("duration_us")
+        };
+        let began = span(ran);
+        let called = |entry: &Map| {
+            is(entry, "plugin", "actions")
+                && is(entry, "hook", "execute_tool")
+                && span(entry).contains(began.start())
+        };
+        match text(ran, "lifecycle") {
+            "" if self.trace().iter().any(called) => "called by the model".to_owned(),
+            "" => "by hand".to_owned(),
+            name => format!("at {name}"),
+        }
+    }
+
+    fn never_ran(&self, plugin: &str, hook: &str) -> HookRan {
+        let of_kind = |held: Kind, kind: &str| match held {
+            Kind::Any => !matches!(kind, "application" | "host"),
+            held => held.as_str() == kind,
+        };
+        let mut held = self.manifests.iter().filter(|(_, manifest)| manifest.name == plugin);
+        let has = held.any(|(kind, manifest)| {
+            let mut rows = HOOKS.iter().filter(|row| row.name == hook && of_kind(row.kind, kind));
+            rows.any(|row| manifest.hooks.contains(row.hook))
+        });
+        let why = match (has, &self.request) {
+            (false, _) => "it has no such hook",
+            (true, Some(_)) => "nothing asked for it in this request",
+            (true, None) => "there has been no request yet",
+        };
+        let (hook, error) = (hook.to_owned(), Some(why.to_owned()));
+        HookRan { hook, times: 0, failed: 0, took_us: 0, error }
+    }
+
     /// Why an action was not run by hand, once for each reason.
     fn refusals_of(&self, plugin: &str, action: &str) -> Vec<String> {
         let refused = self.trace().iter().filter(|entry| is(entry, "kind", "action_refused"));
@@ -398,11 +440,7 @@ fn in_words(names: &[String]) -> String {
 }
 
 /// One run of an action.
-fn in_one_line(entry: &Map) -> String {
-    let at = match text(entry, "lifecycle") {
-        "" => "by hand".to_owned(),
-        name => format!("at {name}"),
-    };
+fn in_one_line(occasion: &str, entry: &Map) -> String {
     let micros = entry.get("duration_us").and_then(Value::as_u64).unwrap_or_default();
     let took = format!("{}.{} ms", micros / 1000, micros % 1000 / 100);
     let change = entry.get("change").unwrap_or(&Value::Null);
@@ -415,5 +453,5 @@ fn in_one_line(entry: &Map) -> String {
         (_, Value::String(error)) => format!("failed: {error}"),
         (_, error) => format!("failed: {error}"),
     };
-    format!("{at}, {took}: {came}")
+    format!("{occasion}, {took}: {came}")
 }

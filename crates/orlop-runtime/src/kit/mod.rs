@@ -31,6 +31,7 @@ pub use said::CallLog;
 pub use template::{Language, Made, New, new_plugin};
 pub use watch::Watch;
 
+use crate::names::Names;
 use crate::package::Package;
 use bench::Bench;
 use examples::Examples;
@@ -42,6 +43,8 @@ use orlop_core::{Error, Map, Result};
 pub struct TestOptions {
     /// Write down what people see of the examples, in place of comparing it.
     pub update: bool,
+    /// The names that are there without the package.
+    pub names: Names,
 }
 
 /// Tests a package: runs its examples and all checks. A defect of the package is in the report; an
@@ -83,7 +86,7 @@ fn run(package: Package, env: &RuntimeEnv, options: &TestOptions) -> Result<Repo
     let Some(description) = checks::description::starts(&mut bench, &mut report) else {
         return Ok(report);
     };
-    checks::description::is_sound(bench.package(), &description, &mut report);
+    checks::description::is_sound(bench.package(), &description, &options.names, &mut report);
     let mut subjects = bench.subjects(&description);
     checks::surfaces::check(&mut bench, &mut subjects, &mut report);
     checks::surfaces::dangers(&bench.package().grants.danger, &subjects, &mut report);
@@ -93,7 +96,7 @@ fn run(package: Package, env: &RuntimeEnv, options: &TestOptions) -> Result<Repo
     checks::stability::check(&mut bench, &subjects, &ran, &mut report);
     checks::answers::tell(&bench, &subjects, &mut report);
     checks::faults::check(&mut bench, &subjects, &ran, &mut report);
-    checks::sabotage::check(&bench, &subjects, &mut report);
+    checks::sabotage::check(&mut bench, &subjects, &mut report);
     checks::ends::check(&mut bench, &description, &mut report);
     Ok(report)
 }

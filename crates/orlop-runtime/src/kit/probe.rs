@@ -293,7 +293,7 @@ impl Probe {
     fn reply(&mut self, method: &str, params: &Value, id: Value) {
         let refused = |class: &str, message: &str| json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32000, "message": message, "data": {"class": class}}});
         let line = match (self.grants.check(method), self.host.get(method)) {
-            (Err(error), _) => refused("denied", error.message()),
+            (Err(error), _) => refused(error.class().as_str(), error.message()),
             (Ok(()), Some(answer)) => json!({"jsonrpc": "2.0", "id": id, "result": answer}),
             (Ok(()), None) if method == "app.get_state" => {
                 json!({"jsonrpc": "2.0", "id": id, "result": self.kept})

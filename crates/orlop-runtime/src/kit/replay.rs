@@ -8,6 +8,7 @@ use crate::launch::Launch;
 use crate::package::Package;
 use crate::tap::Way;
 use orlop_app::config::RuntimeEnv;
+use orlop_core::types::protocol::{Description, PluginDescription};
 use orlop_core::{Error, Map, Result, Value};
 use serde_json::json;
 use similar::TextDiff;
@@ -70,6 +71,7 @@ impl Replay {
                 let (recorded, now) = (self.described()?, json!(description));
                 let diff = difference(&pretty(&recorded), &pretty(&now));
                 done.differences.extend(diff.map(|diff| format!("what it holds\n{diff}")));
+                done.notes.extend(self.new_hooks(&description)?);
                 let held = updated.head.packages.iter_mut().find(|held| held.name == self.package);
                 if let Some(held) = held {
                     held.description = description;
@@ -110,6 +112,20 @@ impl Replay {
         }
         done.updated = knows_all.then_some(updated);
         Ok(done)
+    }
+
+    /// What is said of hooks that the plugins did not have when the recording was made.
+    fn new_hooks(&self, now: &Description) -> Result<Vec<String>> {
+        let recorded = &self.recording.package(Some(&self.package))?.description.plugins;
+        let had = |plugin: &PluginDescription, hook: &String| {
+            let mut same = recorded.iter().filter(|held| held.name == plugin.name);
+            same.any(|held| held.kind == plugin.kind && held.hooks.contains(hook))
+        };
+        let new = now.plugins.iter().flat_map(|plugin| {
+            let new = plugin.hooks.iter().filter(|hook| !had(plugin, hook));
+            new.map(|hook| format!("{}.{hook} is new, and the recording has no call of it; record the turn again to see what it does", plugin.name))
+        });
+        Ok(new.collect())
     }
 
     fn described(&self) -> Result<Value> {

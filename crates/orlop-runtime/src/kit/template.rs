@@ -13,6 +13,9 @@ const CLASS: &str = "MyPlugin";
 /// Where the crate lies that a plugin in Rust is built with.
 const RUST_SDK: &str = "orlop-plugin";
 
+/// Where the types lie that a plugin in TypeScript is written with.
+const TYPES: &str = "orlop";
+
 /// A language that there are templates for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Language {
@@ -97,6 +100,12 @@ pub fn new_plugin(new: &New, parent: &Path) -> Result<Made> {
     for (name, text) in files {
         write(name, &text.replace(NAME, &new.name).replace(CLASS, &class(&new.name)))?;
     }
+    if new.language == Language::TypeScript {
+        // For the compiler and for editors. The program itself brings what runs.
+        for (name, text) in sdk::NODE.iter().filter(|(name, _)| name.ends_with(".d.ts")) {
+            write(&format!("{TYPES}/{name}"), text)?;
+        }
+    }
     if new.language == Language::Rust {
         // Plugins in Rust are built by their authors, and later by others, with no Orlop at hand.
         for (name, text) in sdk::RUST {
@@ -120,7 +129,12 @@ fn write_new(file: &Path, text: &str) -> std::io::Result<()> {
 /// The main file, and all files.
 fn files(new: &New) -> (&'static str, Vec<(&'static str, String)>) {
     let kind = new.kind;
-    let examples = || of_each_kind!(kind, "examples", "toml").to_owned();
+    let examples = of_each_kind!(kind, "examples", "toml");
+    let examples = match new.language {
+        // A tool that is declared there is a plugin by itself, and has its name.
+        Language::JavaScript | Language::TypeScript => examples.replace("greet\"", "my_plugin\""),
+        Language::Python | Language::Rust => examples.to_owned(),
+    };
     let (main, manifest, text) = match new.language {
         Language::Python => (
             "plugin.py",
@@ -152,13 +166,17 @@ fn files(new: &New) -> (&'static str, Vec<(&'static str, String)>) {
     let mut files = vec![
         (main, text.to_owned()),
         (MANIFEST, format!("{manifest}{grants}")),
-        ("examples.toml", examples()),
+        ("examples.toml", examples),
         ("README.md", readme),
     ];
     if new.language == Language::TypeScript {
         files.push((
             "package.json",
             include_str!("../../templates/typescript/package.json").to_owned(),
+        ));
+        files.push((
+            "tsconfig.json",
+            include_str!("../../templates/typescript/tsconfig.json").to_owned(),
         ));
         files.push((".gitignore", "node_modules\n".to_owned()));
     }

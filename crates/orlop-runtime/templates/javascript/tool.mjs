@@ -2,7 +2,7 @@
 import { tool } from "orlop";
 
 export default tool({
-  name: "greet",
+  name: "my_plugin",
   description: "Greets somebody.",
   parameters: { name: { type: "string", description: "whom to greet" } },
   annotations: { idempotent: true },

@@ -14,6 +14,9 @@ pub struct Description {
     pub sdk: Option<String>,
     /// The plugins in the package.
     pub plugins: Vec<PluginDescription>,
+    /// What may be a mistake of the author, a sentence each: a method that is nearly a hook.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }
 
 /// One plugin of a package.

@@ -7,7 +7,7 @@ use crate::output;
 use crate::workplace::Workplace;
 use orlop_app::Application;
 use orlop_app::ui::Outcome;
-use orlop_core::{ActionCall, Map};
+use orlop_core::{ActionCall, ActionDefinition, Map};
 use serde_json::json;
 use std::process::ExitCode;
 
@@ -16,7 +16,16 @@ pub(super) async fn run(workplace: Workplace, command: Action) -> Result<ExitCod
     match command {
         Action::List { session, json } => list(&app, session.as_deref(), json).await,
         Action::Run { plugin, action, params, session, preview, json } => {
-            let call = ActionCall { plugin, action, params: pairs(&params)? };
+            let offered = app.list_actions(session.as_deref()).await?;
+            let asked =
+                |it: &&ActionDefinition| it.plugin.as_deref() == Some(&plugin) && it.id == action;
+            let inputs = offered.iter().find(asked).map(|it| &it.inputs);
+            let is_text = |key: &str| {
+                let kind = inputs.and_then(|inputs| inputs.get(key)?.get("type")?.as_str());
+                matches!(kind, Some("string" | "text" | "secret" | "path"))
+            };
+            let params = pairs(&params, is_text)?;
+            let call = ActionCall { plugin, action, params };
             match (preview, session) {
                 (true, Some(session)) => show_preview(&app, &session, call).await,
                 (_, session) => {

@@ -91,14 +91,17 @@ pub(crate) async fn dispatch(cli: Cli, plugins: Plugins) -> Result<ExitCode, Fai
     }
 }
 
-/// `key=value` pairs as a map; a value that is JSON is taken as that, anything else as text.
-fn pairs(given: &[String]) -> Result<Map, Failure> {
+/// `key=value` pairs as a map; a value that is JSON is taken as that, anything else as text. Of keys
+/// that are texts only JSON that is one is.
+fn pairs(given: &[String], is_text: impl Fn(&str) -> bool) -> Result<Map, Failure> {
     let pair = |pair: &String| {
         let (key, value) =
             pair.split_once('=').filter(|(key, _)| !key.is_empty()).ok_or_else(|| {
                 Failure::usage(format!("\"{pair}\" is no key=value; write for instance limit=5"))
             })?;
-        let value = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
+        let read = serde_json::from_str(value).ok();
+        let read = read.filter(|read: &Value| read.is_string() || !is_text(key));
+        let value = read.unwrap_or_else(|| Value::from(value));
         Ok((key.to_owned(), value))
     };
     given.iter().map(pair).collect()

@@ -22,13 +22,13 @@ use orlop_app::ui::plain_line;
 use orlop_core::types::nearest::nearest;
 use orlop_core::{Error, Map};
 use orlop_runtime::kit::doubts;
-use orlop_runtime::{Description, Entry, Installed, Package, Run, Runtime};
+use orlop_runtime::{Description, Entry, Installed, LeftOut, Misnamed, Package, Run};
 use serde_json::json;
 use std::process::ExitCode;
 
 pub(super) async fn run(workplace: Workplace, command: Plugin) -> Result<ExitCode, Failure> {
     match command {
-        Plugin::New(new) => begin::run(new),
+        Plugin::New(new) => begin::run(&workplace, new),
         Plugin::Test(options) => test::run(&workplace, options).await,
         Plugin::Add(add) => self::add(&workplace, add).await,
         Plugin::Accept { name, yes } => accept(&workplace, &name, yes).await,
@@ -85,8 +85,8 @@ async fn add(workplace: &Workplace, add: PluginAdd) -> Result<ExitCode, Failure>
         given?;
         return Err(Failure::usage(format!("\"{name}\" was not added")));
     }
-    let description = match held_by(workplace, &package) {
-        Ok(description) => description,
+    let (description, misnamed) = match held_by(workplace, &package) {
+        Ok(held) => held,
         Err(error) => {
             source::discard(&folder, is_copy, home);
             return Err(error.into());
@@ -103,6 +103,17 @@ async fn add(workplace: &Workplace, add: PluginAdd) -> Result<ExitCode, Failure>
         }
     }
     output::line(&format!("added {name}: {}", held_in_words(&package, &description)))?;
+    let misnamed = misnamed.iter().map(ToString::to_string);
+    for doubt in misnamed.chain(description.warnings.iter().cloned()) {
+        output::tell(&plain_line(&format!("orlop: {doubt}")));
+    }
+    for off in switch::off(workplace).into_iter().filter(|off| off.name == name) {
+        let text = format!(
+            "orlop: {name} is off: {}; `orlop plugin enable {name}` switches it on",
+            off.reason
+        );
+        output::tell(&plain_line(&text));
+    }
     if description.plugins.iter().any(|held| held.hooks.iter().any(|hook| hook == "get_actions")) {
         // It is added, whatever comes of the look.
         for doubt in doubts(package, workplace.config.env()).await.unwrap_or_default() {
@@ -118,10 +129,27 @@ fn is_confined() -> bool {
     support.is_there() && support.network
 }
 
-/// Starts a package once to hear what it holds.
-fn held_by(workplace: &Workplace, package: &Package) -> Result<Description, Error> {
-    let mut runtime = Runtime::new(workplace.config.env().clone(), workplace.locations.home());
-    runtime.add(package.clone(), Map::new()).cloned()
+/// Starts a package once to hear what it holds, and what of that cannot have its name.
+fn held_by(
+    workplace: &Workplace,
+    package: &Package,
+) -> Result<(Description, Vec<Misnamed>), Error> {
+    let mut runtime = workplace.runtime.clone();
+    let description = runtime.add(package.clone(), Map::new())?.clone();
+    let mut misnamed = runtime.misnamed(&workplace.names);
+    misnamed.retain(|it| it.package == package.name);
+    Ok((description, misnamed))
+}
+
+/// Packages and plugins of packages that are not in use, and why.
+fn not_in_use(workplace: &Workplace) -> Vec<LeftOut> {
+    let left_out = workplace.left_out.iter().map(|left| {
+        let reason = format!("the package was left out: {}", left.reason);
+        LeftOut { name: left.name.clone(), reason }
+    });
+    let misnamed = workplace.runtime.misnamed(&workplace.names);
+    let misnamed = misnamed.into_iter().map(|it| LeftOut { reason: it.to_string(), name: it.name });
+    left_out.chain(misnamed).chain(switch::off(workplace)).collect()
 }
 
 async fn accept(workplace: &Workplace, name: &str, yes: bool) -> Result<ExitCode, Failure> {
@@ -182,6 +210,8 @@ fn unknown_among_all(workplace: &Workplace, installed: &Installed, name: &str) -
 
 fn list(workplace: &Workplace, as_json: bool) -> Result<ExitCode, Failure> {
     let packages: Vec<_> = workplace.runtime.packages().collect();
+    let misnamed = workplace.runtime.misnamed(&workplace.names);
+    let off = switch::off(workplace);
     if as_json {
         let all: Vec<_> = packages
             .iter()
@@ -192,18 +222,25 @@ fn list(workplace: &Workplace, as_json: bool) -> Result<ExitCode, Failure> {
                 })
             })
             .collect();
-        let left_out: Vec<_> = workplace
-            .left_out
-            .iter()
-            .map(|left| json!({ "name": left.name, "reason": left.reason }))
-            .collect();
-        return Ok(output::json(&json!({ "packages": all, "left_out": left_out }))?);
+        let packages =
+            workplace.left_out.iter().map(|it| json!({ "name": it.name, "reason": it.reason }));
+        let plugins =
+            misnamed.iter().map(|it| json!({ "name": it.name, "reason": it.to_string() }));
+        let left_out: Vec<_> = packages.chain(plugins).collect();
+        let off: Vec<_> =
+            off.iter().map(|off| json!({ "name": off.name, "reason": off.reason })).collect();
+        return Ok(output::json(&json!({ "packages": all, "left_out": left_out, "off": off }))?);
     }
     let mut rows: Vec<Vec<String>> = packages
         .iter()
         .map(|(package, description)| {
             let folder = package.folder.display().to_string();
-            let holds = held_in_words(package, description);
+            let mut holds = held_in_words(package, description);
+            for Misnamed { kind, name, why, .. } in
+                misnamed.iter().filter(|it| it.package == package.name)
+            {
+                holds += &format!("; left out: {kind} {name}, because {why}; give it another name");
+            }
             vec![package.name.clone(), package.version.clone(), holds, folder]
         })
         .collect();
@@ -214,6 +251,9 @@ fn list(workplace: &Workplace, as_json: bool) -> Result<ExitCode, Failure> {
             format!("left out: {}", left.reason),
             String::new(),
         ]);
+    }
+    for LeftOut { name, reason } in off {
+        rows.push(vec![name, "-".to_owned(), format!("off: {reason}"), String::new()]);
     }
     if rows.is_empty() {
         output::tell("no plugins beside those that ship; `orlop plugin add PATH` adds one");

@@ -220,7 +220,7 @@ async fn change(app: &Application, edit: Edit) -> Result<ExitCode, Failure> {
             Some("") => (key, Value::Null),
             _ => (key, value),
         };
-        let overrides: Map = pairs(&overrides)?.into_iter().map(empty).collect();
+        let overrides: Map = pairs(&overrides, |_| false)?.into_iter().map(empty).collect();
         patch.insert("overrides".to_owned(), overrides.into());
     }
     let nothing = patch.is_empty() && message.is_none() && remove.is_empty() && join.is_none();

@@ -1,10 +1,11 @@
 //! What a package says of itself: the answer to `initialize`, and whether it makes sense.
 
-use super::broken;
 use crate::description::Described;
 use crate::grants::can_be_granted;
 use crate::kit::bench::Bench;
+use crate::kit::probe::Wrong;
 use crate::kit::report::{Finding, Report, Verdict, short};
+use crate::names::Names;
 use crate::package::Package;
 use orlop_core::hooks::{HOOKS, HookSpec, Kind};
 use orlop_core::types::action::has_type;
@@ -21,18 +22,52 @@ pub(in crate::kit) fn starts(bench: &mut Bench, report: &mut Report) -> Option<D
             Some(description)
         }
         Err(wrong) => {
-            report.add("package", name, broken(&wrong, "protocol 1 and at least one plugin"));
+            let expected = "protocol 1 and at least one plugin";
+            let finding = Finding::new(wrong.to_string(), expected, fix_of_start(&wrong));
+            report.add("package", name, finding.into());
             None
         }
     }
 }
 
+/// What an author does about a package that does not start, whatever its language.
+fn fix_of_start(wrong: &Wrong) -> &'static str {
+    let said = wrong.to_string();
+    let says = |words: &[&str]| words.iter().any(|words| said.contains(words));
+    match wrong {
+        _ if says(&["No module named", "Cannot find package", "Cannot find module"]) => {
+            "install what it imports where the plugin finds it, or correct the import"
+        }
+        _ if says(&["speaks version", "speaks protocol"]) => {
+            "update the older one: Orlop, or what the plugin speaks the protocol with"
+        }
+        _ if says(&["no plugin", "is no hook"]) => {
+            "write a class with a name and hooks, or a tool; `orlop plugin new` makes one that works"
+        }
+        Wrong::Refused { .. } | Wrong::Unfit(_) => {
+            "correct what the message says; -v shows all that the plugin logs, and where it failed"
+        }
+        Wrong::Ended(_) => {
+            "let it run until its standard input is closed; what it said last tells why it ended"
+        }
+        wrong => wrong.fix(),
+    }
+}
+
 /// Whether that makes sense.
-pub(in crate::kit) fn is_sound(package: &Package, description: &Description, report: &mut Report) {
+pub(in crate::kit) fn is_sound(
+    package: &Package,
+    description: &Description,
+    names: &Names,
+    report: &mut Report,
+) {
     report.add("package", "asks for grants that there are", grants(package));
+    for warning in &description.warnings {
+        report.add("package", "has only methods that are called", Verdict::warning(warning));
+    }
     for plugin in &description.plugins {
         let about = format!("{} {}", plugin.kind, plugin.name);
-        report.add(&about, "has a name that files and people can use", name(plugin));
+        report.add(&about, "has a name that files and people can use", name(plugin, names));
         report.add(&about, "has the version of its package", version(plugin, package));
         report.add(&about, "has hooks of its kind, and those it needs", hooks(plugin));
         report.add(&about, "says only what its kind can say", fields(plugin));
@@ -53,7 +88,15 @@ fn grants(package: &Package) -> Verdict {
     }
 }
 
-fn name(plugin: &PluginDescription) -> Verdict {
+fn name(plugin: &PluginDescription, names: &Names) -> Verdict {
+    if let Some(why) = names.refuse(&plugin.name) {
+        return Finding::new(
+            format!("\"{}\", and {why}", plugin.name),
+            "a name that is free: the plugin is left out with this one",
+            "give it another name",
+        )
+        .into();
+    }
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     match plugin.name.len() <= 64 && plugin.name.chars().all(fits) {
         true => Verdict::Ok,

@@ -38,11 +38,11 @@ pub(in crate::kit) fn check(
         report.add("package", *name, on_probe(bench, *fault));
     }
     for subject in subjects {
-        let Some((hook, args, context)) = harmless(subject, ran) else {
+        let Some((hook, args, context)) = harmless(bench, subject, ran) else {
             report.add(
                 &subject.label,
                 "takes calls at once",
-                Verdict::skipped("no hook can be called for it"),
+                Verdict::skipped("no hook that can be called for it answers"),
             );
             continue;
         };
@@ -51,7 +51,7 @@ pub(in crate::kit) fn check(
         let verdict = on_probe(bench, |probe| at_once(probe, &call, limit));
         report.add(&subject.label, "takes calls at once", verdict);
         let (hook, args, context, answers) =
-            laborious(subject, ran).unwrap_or((hook, args, context, Map::new()));
+            laborious(bench, subject, ran).unwrap_or((hook, args, context, Map::new()));
         let call = params(subject, hook, &args, &context);
         let verdict = on_probe(bench, |probe| {
             probe.host = answers.clone();
@@ -59,6 +59,11 @@ pub(in crate::kit) fn check(
         });
         report.add(&subject.label, "answers soon after it was cancelled", verdict);
         if let Some((hook, args)) = historical(subject) {
+            if !bench.answers(subject, hook) {
+                let why = format!("{} does not answer", hook.name());
+                report.add(&subject.label, "takes a long history", Verdict::skipped(why));
+                continue;
+            }
             let verdict = on_probe(bench, |probe| differences(probe, subject, hook, &args));
             report.add(&subject.label, "takes history as differences", verdict);
             let verdict = on_probe(bench, |probe| long(probe, subject, hook, &args));
@@ -212,7 +217,7 @@ fn long(probe: &mut Probe, subject: &Subject, hook: Hook, args: &Map) -> Result<
 }
 
 /// A call that does nothing in the world.
-fn harmless(subject: &Subject, ran: &[Ran]) -> Option<(Hook, Map, Map)> {
+fn harmless(bench: &mut Bench, subject: &Subject, ran: &[Ran]) -> Option<(Hook, Map, Map)> {
     let quiet = [
         "get_tags",
         "get_tool_schemas",
@@ -227,17 +232,20 @@ fn harmless(subject: &Subject, ran: &[Ran]) -> Option<(Hook, Map, Map)> {
         "intercept_chat_request",
         "init",
     ];
-    let found = quiet.iter().find_map(|name| subject.has(name));
+    let mut hooks = quiet.iter().filter_map(|name| subject.has(name));
+    let found = hooks.find(|hook| bench.answers(subject, *hook));
     if let Some(hook) = found {
         return Some((hook, samples::args(hook, subject, &Map::new()), Map::new()));
     }
-    let ran = ran.iter().find(|ran| ran.label == subject.label)?;
+    let ran =
+        ran.iter().find(|ran| ran.label == subject.label && !bench.failed(subject, ran.hook))?;
     Some((ran.hook, ran.args.clone(), ran.context.clone()))
 }
 
 /// A call of an example: what may take its time.
-fn laborious(subject: &Subject, ran: &[Ran]) -> Option<(Hook, Map, Map, Map)> {
-    let works = |hook: Hook| super::answers::BY_EXAMPLE.contains(&hook);
+fn laborious(bench: &Bench, subject: &Subject, ran: &[Ran]) -> Option<(Hook, Map, Map, Map)> {
+    let works =
+        |hook: Hook| super::answers::BY_EXAMPLE.contains(&hook) && !bench.failed(subject, hook);
     let ran = ran.iter().find(|ran| ran.label == subject.label && works(ran.hook))?;
     Some((ran.hook, ran.args.clone(), ran.context.clone(), ran.answers.clone()))
 }

@@ -1,6 +1,5 @@
 //! What a plugin offers to models and people: tools and actions.
 
-use super::broken;
 use crate::kit::bench::{Bench, Subject};
 use crate::kit::report::{Finding, Report, Verdict, short};
 use crate::kit::samples;
@@ -33,10 +32,10 @@ pub(in crate::kit) fn check(bench: &mut Bench, subjects: &mut [Subject], report:
                     "offers tools that models can call",
                     Verdict::warning("it offers no tools with an empty configuration"),
                 ),
-                Err(wrong) => report.add(
+                Err(_) => report.add(
                     &subject.label,
                     "offers tools that models can call",
-                    broken(&wrong, "a list of tool schemas"),
+                    Verdict::skipped("get_tool_schemas does not answer"),
                 ),
             }
         }
@@ -59,8 +58,9 @@ pub(in crate::kit) fn check(bench: &mut Bench, subjects: &mut [Subject], report:
                     }
                     subject.actions = found;
                 }
-                Err(wrong) => {
-                    report.add(&subject.label, name, broken(&wrong, "a list of actions"));
+                Err(_) => {
+                    let verdict = Verdict::skipped("get_actions does not answer");
+                    report.add(&subject.label, name, verdict);
                 }
             }
         }

@@ -3,12 +3,18 @@
 use crate::cli::{PluginKind, PluginLanguage, PluginNew};
 use crate::exit::Failure;
 use crate::output;
+use crate::workplace::Workplace;
 use orlop_core::hooks::Kind;
 use orlop_runtime::kit::{Language, New, new_plugin};
 use std::process::ExitCode;
 
-pub(super) fn run(new: PluginNew) -> Result<ExitCode, Failure> {
+pub(super) fn run(workplace: &Workplace, new: PluginNew) -> Result<ExitCode, Failure> {
     let PluginNew { name, kind, lang } = new;
+    if let Some(why) = workplace.names.refuse(&name) {
+        return Err(Failure::usage(format!(
+            "a plugin cannot be called \"{name}\", because {why}; give it another name"
+        )));
+    }
     let kind = match kind {
         PluginKind::Provider => Kind::Provider,
         PluginKind::Extension => Kind::Extension,

@@ -9,6 +9,7 @@ use crate::workplace::Workplace;
 use orlop_app::{Application, Unbegun};
 use orlop_core::{ActionDefinition, Map, Value};
 use orlop_runtime::kit::{ActionWhy, Evidence, Explanation, Standing, explain};
+use std::collections::HashSet;
 use std::process::ExitCode;
 
 pub(super) async fn run(
@@ -36,7 +37,7 @@ pub(super) async fn run(
     let hosts = raw.get("hosts").and_then(|hosts| hosts.get("plugins")).and_then(Value::as_array);
     let evidence = Evidence {
         manifests: app.plugins().manifests(),
-        left_out: &workplace.left_out,
+        left_out: super::not_in_use(workplace),
         agent: &agent,
         config: &config,
         hosts: hosts
@@ -46,41 +47,66 @@ pub(super) async fn run(
         actions,
         request: request.map(|request| (request.id, request.trace)),
     };
-    let explained = explain(&plugin, action.as_deref(), &evidence);
+    let names = plugins_of(workplace, &plugin, &evidence);
+    let explained: Result<Vec<Explanation>, _> =
+        names.iter().map(|name| explain(name, action.as_deref(), &evidence)).collect();
     let unused = core.unused_tools(&config).await?;
     let taken = app.tool_names().await?;
     workplace.close().await;
     let mut explained = explained?;
-    for tool in unused.iter().filter(|tool| tool.plugin == plugin) {
-        let standing = explained.standing.iter_mut().filter(|it| it.kind == "tool");
-        standing.for_each(|it| it.why.push_str(&format!("; {tool}")));
-    }
-    let is_exposed =
-        |action: &ActionDefinition| action.extra.get("expose_to_model") == Some(&Value::Bool(true));
-    let exposed: Vec<&str> = evidence
-        .actions
-        .iter()
-        .filter(|it| it.plugin.as_ref() == Some(&plugin) && is_exposed(it))
-        .map(|it| &*it.id)
-        .collect();
-    for action in explained.actions.iter_mut().filter(|it| exposed.contains(&&*it.action)) {
-        let id = &action.action;
-        if taken.contains(id) {
-            let why = format!("models know it as {plugin}_{id}: there is a tool {id} already");
-            action.why.push(why);
+    for one in &mut explained {
+        for tool in unused.iter().filter(|tool| tool.plugin == one.plugin) {
+            let standing = one.standing.iter_mut().filter(|it| it.kind == "tool");
+            standing.for_each(|it| it.why.push_str(&format!("; {tool}")));
         }
-    }
-    if let Some(error) = app.left_out(&plugin) {
-        for standing in explained.standing.iter_mut().filter(|it| it.kind == "application") {
+        tell_of_taken_names(one, &evidence.actions, &taken);
+        let Some(error) = app.left_out(&one.plugin) else { continue };
+        for standing in one.standing.iter_mut().filter(|it| it.kind == "application") {
             standing.active = false;
             standing.why = format!("it could not begin: {error}");
         }
     }
-    if json {
-        return Ok(output::json(&explained)?);
+    match explained.as_slice() {
+        [one] if json => output::json(one).map(drop)?,
+        several if json => output::json(&several).map(drop)?,
+        several => several.iter().try_for_each(print)?,
     }
-    print(&explained)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Says of actions that models call whether they know them by another name, because a tool has it.
+fn tell_of_taken_names(
+    explained: &mut Explanation,
+    actions: &[ActionDefinition],
+    taken: &HashSet<String>,
+) {
+    let plugin = &explained.plugin;
+    let is_exposed = |id: &str| {
+        actions.iter().any(|action| {
+            action.plugin.as_ref() == Some(plugin)
+                && action.id == id
+                && action.extra.get("expose_to_model") == Some(&Value::Bool(true))
+        })
+    };
+    for action in &mut explained.actions {
+        let id = &action.action;
+        if is_exposed(id) && taken.contains(id) {
+            let why = format!("models know it as {plugin}_{id}: there is a tool {id} already");
+            action.why.push(why);
+        }
+    }
+}
+
+/// The plugins that a name means: the one of that name, else all of the package.
+fn plugins_of(workplace: &Workplace, name: &str, known: &Evidence<'_>) -> Vec<String> {
+    let mut named = known.manifests.iter().map(|(_, held)| &held.name);
+    let mut not_in_use = known.left_out.iter().map(|left| &left.name);
+    let is_plugin = named.any(|held| held == name) || not_in_use.any(|held| held == name);
+    let package = workplace.runtime.packages().find(|(package, _)| package.name == name);
+    match package.filter(|_| !is_plugin) {
+        Some((_, holds)) => holds.plugins.iter().map(|held| held.name.clone()).collect(),
+        None => vec![name.to_owned()],
+    }
 }
 
 /// Where a plugin keeps Orlop from starting no plugin takes part, and there is nothing else to say.
@@ -188,13 +214,17 @@ fn print(explained: &Explanation) -> std::io::Result<()> {
         ))?;
     }
     if !hooks.is_empty() {
-        output::line("hooks in that request:")?;
+        output::line(if request.is_some() { "hooks in that request:" } else { "hooks:" })?;
     }
     for hook in hooks {
         let took = format!("{}.{} ms", hook.took_us / 1000, hook.took_us % 1000 / 100);
         let times =
             if hook.times == 1 { "once".to_owned() } else { format!("{} times", hook.times) };
         let failed = match &hook.error {
+            Some(why) if hook.times == 0 => {
+                output::line(&format!("  {} did not run: {why}", hook.hook))?;
+                continue;
+            }
             Some(error) => format!(", failed {} of them: {error}", hook.failed),
             None => String::new(),
         };

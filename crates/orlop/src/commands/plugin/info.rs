@@ -15,7 +15,7 @@ use std::process::ExitCode;
 struct Info {
     name: String,
     version: String,
-    /// `package`, or `built_in` for what ships with the program.
+    /// `package`, `mcp_server`, or `built_in` for what ships with the program.
     source: &'static str,
     /// Where it was added from, as the user wrote it.
     added_from: Option<String>,
@@ -98,7 +98,9 @@ fn built_in(workplace: &Workplace, name: &str) -> Option<Info> {
     let state = if is_off { "off" } else { "on" };
     let version = first.version.clone();
     let plugins = own.iter().map(|(kind, held)| Held::shipped(kind, held)).collect();
-    Some(Info { version, source: "built_in", plugins, ..Info::unknown(name, state) })
+    let is_server = workplace.mcp.list().iter().any(|server| server.name == name);
+    let source = if is_server { "mcp_server" } else { "built_in" };
+    Some(Info { version, source, plugins, ..Info::unknown(name, state) })
 }
 
 impl Info {
@@ -171,6 +173,9 @@ fn print(info: &Info) -> std::io::Result<ExitCode> {
         }
         (Some(folder), None) => output::line(&format!("  in {}", folder.display()))?,
         (None, _) if info.source == "built_in" => output::line("  ships with Orlop")?,
+        (None, _) if info.source == "mcp_server" => {
+            output::line(&format!("  the MCP server of [mcp_servers.{}]", info.name))?;
+        }
         (None, _) => {}
     }
     for words in &info.may {

@@ -46,9 +46,16 @@ pub(super) async fn replay(
             let name = recording.package_name(None)?;
             let mut held = workplace.runtime.packages().map(|(package, _)| package);
             held.find(|package| package.name == name).cloned().ok_or_else(|| {
-                Error::not_found(format!(
-                    "the plugin \"{name}\" of the recording is not in use here; name its folder"
-                ))
+                let why = super::not_in_use(workplace).into_iter().find(|left| left.name == name);
+                Error::not_found(match why {
+                    Some(left) => format!(
+                        "the plugin \"{name}\" of the recording is not in use here: {}",
+                        left.reason
+                    ),
+                    None => format!(
+                        "the plugin \"{name}\" of the recording is not in use here; name its folder"
+                    ),
+                })
             })?
         }
     };
@@ -74,10 +81,15 @@ pub(super) async fn replay(
         output::line(&format!("{calls} calls, {count} differences, all taken over"))?;
         return Ok(ExitCode::SUCCESS);
     }
+    let next = match done.updated.is_some() {
+        true if count == 1 => "--update takes it over",
+        true => "--update takes them over",
+        false => "the recording cannot be updated, record the turn again",
+    };
     output::line(&match count {
         0 => format!("{calls} calls, no difference"),
-        1 => format!("{calls} calls, 1 difference; --update takes it over"),
-        _ => format!("{calls} calls, {count} differences; --update takes them over"),
+        1 => format!("{calls} calls, 1 difference; {next}"),
+        _ => format!("{calls} calls, {count} differences; {next}"),
     })?;
     // What the recording cannot answer is a difference as well.
     match count == 0 && done.updated.is_some() {

@@ -172,9 +172,19 @@ async fn run(mut command: Command) -> Result<(), Failure> {
     if done.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&done.stderr);
-    let said = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("no reason given");
-    Err(Error::unavailable(format!("{program} failed: {}", plain_line(said))).into())
+    let reason = reason(&String::from_utf8_lossy(&done.stderr));
+    Err(Error::unavailable(format!("{program} failed: {}", plain_line(&reason))).into())
+}
+
+/// Why a program failed. npm says so in the first lines of its errors, others in the last line.
+fn reason(said: &str) -> String {
+    let of_npm = |line: &'_ str| {
+        let rest = line.strip_prefix("npm error ").or_else(|| line.strip_prefix("npm ERR! "))?;
+        Some(rest.trim().to_owned())
+    };
+    let npm: Vec<String> = said.lines().filter_map(of_npm).take(2).collect();
+    let last = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("no reason given");
+    if npm.is_empty() { last.to_owned() } else { npm.join(": ") }
 }
 
 /// Removes a copy with all that came along; what belongs to the user stays.
@@ -188,6 +198,17 @@ pub(super) fn discard(folder: &Path, is_copy: bool, home: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_reason_of_npm_is_at_the_start_and_that_of_others_at_the_end() {
+        let npm = "npm error code E404\nnpm error 404 Not Found - GET http://x/nope - not found\nnpm error 404\nnpm error A complete log of this run can be found in: /tmp/log\n";
+        assert_eq!(reason(npm), "code E404: 404 Not Found - GET http://x/nope - not found");
+        assert_eq!(
+            reason("Cloning ...\nfatal: no such repository\n\n"),
+            "fatal: no such repository"
+        );
+        assert_eq!(reason(""), "no reason given");
+    }
 
     #[test]
     fn copies_have_plain_names() {

@@ -6,7 +6,7 @@ use crate::output;
 use crate::workplace::Workplace;
 use orlop_app::config::AppConfig;
 use orlop_core::Value;
-use orlop_runtime::Installed;
+use orlop_runtime::{Installed, LeftOut};
 use std::process::ExitCode;
 use toml_edit::{TableLike, value};
 
@@ -68,6 +68,25 @@ pub(super) fn run(
     }
     output::line(&format!("{name} is {word} ({path})"))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The packages that are switched off, and where.
+pub(super) fn off(workplace: &Workplace) -> Vec<LeftOut> {
+    let installed = Installed::read(workplace.locations.home()).unwrap_or_default();
+    let raw = workplace.config.raw();
+    let sections = raw.get("plugins").and_then(Value::as_object);
+    let off = sections.into_iter().flatten().filter(|(name, section)| {
+        let is_package = section.get("path").is_some() || installed.get(name).is_some();
+        is_package && workplace.config.is_plugin_off(name)
+    });
+    let shown = workplace.config.show(&workplace.plugins.schema());
+    let reason = |name: &str| {
+        let key = format!("plugins.{name}.enabled");
+        let said = shown.values.iter().find(|shown| shown.key == key);
+        let place = said.map_or_else(String::new, |said| format!(" in {}", said.origin));
+        format!("`[plugins.{name}] enabled = false`{place}")
+    };
+    off.map(|(name, _)| LeftOut { name: name.clone(), reason: reason(name) }).collect()
 }
 
 /// The file that switches it off is another one.

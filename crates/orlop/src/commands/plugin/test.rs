@@ -18,7 +18,8 @@ pub(super) async fn run(workplace: &Workplace, options: PluginTest) -> Result<Ex
         return Err(Failure::usage(text));
     }
     let env = workplace.config.env();
-    let report = kit::test(package, env, TestOptions { update: options.update }).await?;
+    let testing = TestOptions { update: options.update, names: workplace.names.clone() };
+    let report = kit::test(package, env, testing).await?;
     match options.json {
         true => output::json(&report.to_json()).map(drop)?,
         false => output::line(&report.to_string())?,
