@@ -510,14 +510,22 @@ async fn what_does_not_start_says_what_to_do() {
         ("b.py", "import no_such_module\n"),
         ("c.py", "x = 1\n"),
         ("d.py", "import os\nos._exit(3)\n"),
+        (
+            "new/raw.py",
+            "import json\nprint(json.dumps({\"id\": json.loads(input())[\"id\"], \"result\": {\"protocol\": 2}}), flush=True)\ninput()\n",
+        ),
     ];
+    let manifest = "[plugin]\nname = \"new\"\n[run]\ncommand = [\"python3\", \"raw.py\"]\n";
+    folder.write("new/plugin.toml", manifest);
     if has_node() {
         cases.push(("e.mjs", "import \"no-such-package\";\n"));
         cases.push(("f.mjs", "export const x = 1;\n"));
     }
     let mut told = Vec::new();
     for (file, code) in cases {
-        let report = test(&folder.write(file, code)).await;
+        let file = folder.write(file, code);
+        let report =
+            test(if code.contains("input()") { file.parent().unwrap() } else { &file }).await;
         let [check] = &report.checks[..] else { panic!("{report}") };
         let Verdict::Failed(finding) = &check.verdict else { panic!("{report}") };
         told.push(finding.fix.to_string());
@@ -527,6 +535,7 @@ async fn what_does_not_start_says_what_to_do() {
     assert!(fix("install what it imports") == told.len() / 3, "{told:?}");
     assert!(fix("write a class with a name") == told.len() / 3, "{told:?}");
     assert!(fix("let it run until") == 1, "{told:?}");
+    assert!(fix("update the older one") == 1, "{told:?}");
 }
 
 #[tokio::test]
