@@ -27,6 +27,7 @@ test("a declared function is a tool", async (t) => {
     protocol: 1,
     sdk: "javascript 0.1.0",
     plugins: [{ name: "add", version: "0.0.0", kind: "tool", hooks: ["get_tool_schemas", "execute_tool", "format_tool_call_preview"] }],
+    warnings: [],
   });
   assert.deepEqual(await host.hook("get_tool_schemas", { config: {}, state: {} }), [{
     name: "add",
