@@ -118,7 +118,13 @@ async fn hook(what: &str, length: usize, count: usize, make: impl Fn(&Stage) -> 
     let stage = stage.with(|plugins| plugins.feature(held));
     let app = stage.start().await;
     events_of(&app, ask("s", "hi")).await;
-    show(what, std::mem::take(&mut probe.took.lock().unwrap()));
+    let mut took = std::mem::take(&mut *probe.took.lock().unwrap());
+    // Compilers of languages have their say in the first of many calls.
+    let later = took.split_off(took.len().min(1_000));
+    show(what, took);
+    if !later.is_empty() {
+        show("  further on", later);
+    }
     runtime.stop().await;
 }
 
