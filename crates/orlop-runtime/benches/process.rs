@@ -119,7 +119,7 @@ async fn hook(what: &str, length: usize, count: usize, make: impl Fn(&Stage) -> 
     let app = stage.start().await;
     events_of(&app, ask("s", "hi")).await;
     let mut took = std::mem::take(&mut *probe.took.lock().unwrap());
-    // Compilers of languages have their say in the first of many calls.
+    // By themselves, so that one sees whether slow calls are those of a process that has just begun.
     let later = took.split_off(took.len().min(1_000));
     show(what, took);
     if !later.is_empty() {
