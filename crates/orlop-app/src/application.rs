@@ -9,6 +9,7 @@ use crate::host::Door;
 use crate::hub::Hub;
 use crate::lifecycle::Hooked;
 use crate::lock::{Flow, Locks, SessionLock, Wait, locked};
+use crate::pace::Pace;
 use crate::persist::{self, Known, Recent};
 use crate::plugins::Plugins;
 use crate::scope::{Scope, check_id};
@@ -90,6 +91,7 @@ impl Builder {
             runner,
             watcher,
             pausing: Pausing::default(),
+            pace: Pace::new(),
             env: Arc::new(config.env().clone()),
             config,
         };
@@ -185,6 +187,7 @@ pub(crate) struct Shared {
     pub(crate) runner: Runner,
     pub(crate) watcher: Option<Arc<dyn Watcher>>,
     pub(crate) pausing: Pausing,
+    pub(crate) pace: Pace,
     /// What arguments of tool calls are judged by.
     pub(crate) arguments: ArgumentSchemas,
 }

@@ -2,7 +2,7 @@
 //! message and knows the place, so that the tries of one place find each other.
 
 use crate::application::Application;
-use crate::sessions::Summary;
+use crate::session_list::Summary;
 use crate::store::{Archived, Head, ListQuery};
 use orlop_core::{Error, Map, Message, Result, Role, Session, Value};
 

@@ -160,10 +160,13 @@ impl Hooked<'_> {
             return Err(Error::bad_argument("the lifecycle name must be a non-empty string"));
         }
         let mut run = LifecycleRun { session: session.clone(), results: Vec::new() };
-        self.run_application(lifecycle, agent, config, owned, &mut run).await?;
+        // On the heap: every operation on a session runs lifecycles, and would have room for them as
+        // long as it lasts.
+        Box::pin(self.run_application(lifecycle, agent, config, owned, &mut run)).await?;
         let call = self.call(&agent.base, TriggerSource::Application, owned);
         let core = self.app.core_of(agent);
-        let inner = core.execute_lifecycle_actions(&run.session, config, lifecycle, &call).await?;
+        let actions = core.execute_lifecycle_actions(&run.session, config, lifecycle, &call);
+        let inner = Box::pin(actions).await?;
         run.session = inner.session;
         run.results.extend(inner.results);
         for record in &run.results {

@@ -32,8 +32,15 @@ const PAGE: usize = 100;
 const RECHECK: Duration = Duration::from_secs(10);
 
 /// What is shown of a message's metadata. The rest is the business of its user.
-const SHOWN: [&str; 6] =
-    ["tool_calls", "tool_call_id", "tool_name", "tool_error", "interrupted", "duration_ms"];
+const SHOWN: [&str; 7] = [
+    "tool_calls",
+    "tool_call_id",
+    "tool_name",
+    "tool_error",
+    "tool_denied",
+    "interrupted",
+    "duration_ms",
+];
 
 /// A link to a session, without what makes it work.
 #[derive(Debug, Clone, PartialEq)]
@@ -256,6 +263,10 @@ fn shown(message: Message) -> Option<Message> {
     let metadata = message.metadata();
     let kept = metadata.iter().filter(|(key, _)| SHOWN.contains(&key.as_str()));
     let mut kept: Map = kept.map(|(key, value)| (key.clone(), value.clone())).collect();
+    // Which plugin it was is not shown, but that it broke: then it left no schema.
+    if metadata.contains_key("tool_plugin") && !metadata.contains_key("tool_schema") {
+        kept.insert("tool_error".to_owned(), true.into());
+    }
     if let Some(names) = metadata.get("attachments").and_then(file_names) {
         kept.insert("attachments".to_owned(), names);
     }

@@ -93,7 +93,11 @@ impl Application {
             let held = supplied.plugins.iter().filter(|name| infos.contains_key(*name)).cloned();
             let mut names: Vec<String> = held.collect();
             if names.is_empty() {
-                names.push(supplied.name.clone());
+                // Nothing of it is in use; what has its name is another plugin.
+                names.push(match infos.contains_key(&supplied.name) {
+                    true => format!("{} ({})", supplied.name, supplied.source),
+                    false => supplied.name.clone(),
+                });
             }
             for name in names {
                 let info = infos.entry(name.clone()).or_insert_with(|| built_in(name));

@@ -23,10 +23,29 @@ pub(crate) struct Tracer {
 #[derive(Default)]
 struct State {
     open: Vec<Open>,
-    done: Vec<Map>,
+    done: Vec<Done>,
     asked: Vec<Asked>,
     /// The action that is about to start, by plugin.
     next: Vec<(String, Action)>,
+}
+
+/// Something that is over. It is written down once it is asked for: a turn has dozens of these and keeps
+/// them while it waits for its model.
+enum Done {
+    Hook(Box<Ran>),
+    Note { what: &'static str, detail: Value, at: Instant, took: Duration, outcome: &'static str },
+}
+
+/// A hook that answered or failed.
+struct Ran {
+    open: Open,
+    took: Duration,
+    outcome: Outcome,
+}
+
+enum Outcome {
+    Changed(Value),
+    Failed { message: String, timed_out: bool },
 }
 
 /// Which action a call of `execute_action` runs, and the lifecycle it runs at.
@@ -68,15 +87,45 @@ impl Tracer {
 
     /// What has been collected since the last time.
     pub(crate) fn take(&self) -> Vec<Map> {
-        let mut state = locked(&self.state);
-        let asked = state.asked.drain(..).map(|asked| {
+        let State { asked, done, .. } = &mut *locked(&self.state);
+        let (asked, done) = (std::mem::take(asked), std::mem::take(done));
+        let asked = asked.into_iter().map(|asked| {
             let mut entry = self.entry(&asked.plugin, asked.hook, asked.first, asked.took);
             entry.insert("calls".to_owned(), asked.calls.into());
             entry
         });
-        let mut all: Vec<Map> = asked.collect();
-        all.append(&mut state.done);
-        all
+        let done = done.into_iter().map(|done| match done {
+            Done::Hook(ran) => self.ran(*ran),
+            Done::Note { what, detail, at, took, outcome } => Map::from_iter([
+                ("kind".to_owned(), what.into()),
+                ("detail".to_owned(), detail),
+                ("start_us".to_owned(), micros(at - self.began).into()),
+                ("duration_us".to_owned(), micros(took).into()),
+                ("outcome".to_owned(), outcome.into()),
+            ]),
+        });
+        asked.chain(done).collect()
+    }
+
+    fn ran(&self, Ran { open, took, outcome }: Ran) -> Map {
+        let mut entry = self.entry(&open.plugin, open.hook, open.at, took);
+        match outcome {
+            Outcome::Changed(change) => drop(entry.insert("change".to_owned(), change)),
+            Outcome::Failed { message, timed_out } => {
+                entry.insert("outcome".to_owned(), "error".into());
+                entry.insert("change".to_owned(), message.into());
+                if timed_out {
+                    entry.insert("timed_out".to_owned(), true.into());
+                }
+            }
+        }
+        if let Some(action) = open.action {
+            entry.insert("action".to_owned(), action.id.into());
+            if let Some(lifecycle) = action.lifecycle {
+                entry.insert("lifecycle".to_owned(), lifecycle.into());
+            }
+        }
+        entry
     }
 
     /// What is written down of a hook that answered and changed nothing.
@@ -95,17 +144,15 @@ impl Tracer {
     }
 
     /// Adds something that is no hook of the table: a model call, a tool run, a lifecycle.
-    pub(crate) fn note(&self, what: &str, detail: Value, at: Instant, outcome: &str) {
-        let entry = json!({
-            "kind": what,
-            "detail": detail,
-            "start_us": micros(at - self.began),
-            "duration_us": micros(at.elapsed()),
-            "outcome": outcome,
-        });
-        if let Value::Object(entry) = entry {
-            locked(&self.state).done.push(entry);
-        }
+    pub(crate) fn note(
+        &self,
+        what: &'static str,
+        detail: Value,
+        at: Instant,
+        outcome: &'static str,
+    ) {
+        let took = at.elapsed();
+        locked(&self.state).done.push(Done::Note { what, detail, at, took, outcome });
     }
 }
 
@@ -132,37 +179,22 @@ impl Observer for Tracer {
             return;
         }
         let place = state.open.iter().rposition(|open| open.plugin == plugin && open.hook == hook);
-        let (at, action) = match place.map(|place| state.open.swap_remove(place)) {
-            Some(open) => (open.at, open.action),
-            None => (Instant::now(), None),
+        let open = match place.map(|place| state.open.swap_remove(place)) {
+            Some(open) => open,
+            None => Open { plugin: plugin.to_owned(), hook, at: Instant::now(), action: None },
         };
-        let took = at.elapsed();
-        if let HookEvent::Answered(_) = event
-            && hook.asks_only()
-        {
-            return state.asked(plugin, hook, at, took);
-        }
-        let mut entry = self.entry(plugin, hook, at, took);
-        match event {
+        let took = open.at.elapsed();
+        let outcome = match event {
             HookEvent::Started => return,
-            HookEvent::Answered(outcome) => {
-                entry.insert("change".to_owned(), summary(outcome.to_json()));
+            HookEvent::Answered(_) if hook.asks_only() => {
+                return state.asked(plugin, hook, open.at, took);
             }
+            HookEvent::Answered(outcome) => Outcome::Changed(summary(outcome.to_json())),
             HookEvent::Failed(error) => {
-                entry.insert("outcome".to_owned(), "error".into());
-                entry.insert("change".to_owned(), error.to_string().into());
-                if error.is_timeout() {
-                    entry.insert("timed_out".to_owned(), true.into());
-                }
+                Outcome::Failed { message: error.to_string(), timed_out: error.is_timeout() }
             }
-        }
-        if let Some(action) = action {
-            entry.insert("action".to_owned(), action.id.into());
-            if let Some(lifecycle) = action.lifecycle {
-                entry.insert("lifecycle".to_owned(), lifecycle.into());
-            }
-        }
-        state.done.push(entry);
+        };
+        state.done.push(Done::Hook(Box::new(Ran { open, took, outcome })));
     }
 
     fn action(&self, plugin: &str, action: &str, lifecycle: Option<&str>) {

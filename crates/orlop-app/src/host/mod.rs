@@ -10,6 +10,7 @@ pub use hooks::HookFailure;
 
 use crate::application::Application;
 use crate::lock::Wait;
+use crate::pace::{Stage, Streams};
 use crate::scope::check_id;
 use crate::sessions::NewSession;
 use crate::turn::{Approval, Request, Target};
@@ -164,7 +165,8 @@ impl Host {
         let inside = self.app.enter()?;
         let host = self.clone();
         let taken = async move { host.taken(request, inside).await };
-        let taken = tokio::spawn(taken.in_current_span()).await;
+        let pace = &self.app.shared.pace;
+        let taken = pace.spawn(Stage::Taken, taken.in_current_span(), Streams::default()).await;
         taken.unwrap_or_else(|error| {
             Err(Error::internal(format!("the request could not be taken: {error}")))
         })

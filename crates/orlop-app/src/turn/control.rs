@@ -35,7 +35,7 @@ impl Application {
             let (answer, answered) = tokio::sync::oneshot::channel();
             let gone = || Error::conflict("the request ended before the decision reached it");
             control
-                .send(Control::Decide { call: call.to_owned(), decision, answer })
+                .send(Control::Decide { call: call.to_owned(), decision: decision.into(), answer })
                 .map_err(|_| gone())?;
             return answered.await.map_err(|_| gone())?;
         }

@@ -7,6 +7,7 @@ use super::{Control, Decision, FRAGMENTS};
 use crate::application::{Agent, Application, Step};
 use crate::feed::Feed;
 use crate::lock::{SessionLock, locked};
+use crate::pace::Streams;
 use crate::store::ChangeNote;
 use crate::time::now;
 use crate::watch::{RanIn, RanTo};
@@ -58,6 +59,8 @@ pub(crate) struct Driver {
     pub(super) counted: Option<u64>,
     /// What the model server said of its last answer, for the trace.
     pub(super) answered: orlop_core::Map,
+    /// Whether the model is speaking.
+    pub(super) streams: Streams,
     /// Numbers for fragments.
     numbers: Range<u64>,
     /// Whether the session is lent to the flow, so that tools can change it.
@@ -101,6 +104,7 @@ impl Driver {
             undo: None,
             counted: None,
             answered: orlop_core::Map::new(),
+            streams: Streams::default(),
             numbers: 1..1,
             lent: false,
         }
@@ -544,7 +548,7 @@ fn control_of(signal: &Value) -> Option<Control> {
         "cancel" => Some(Control::Cancel(text("reason").unwrap_or_else(|| "cancelled".to_owned()))),
         "decide" => Some(Control::Decide {
             call: text("call")?,
-            decision: Decision {
+            decision: Box::new(Decision {
                 allow: signal.get("allow").and_then(Value::as_bool)?,
                 input: signal.get("input").filter(|input| !input.is_null()).cloned(),
                 reason: text("reason"),
@@ -552,7 +556,7 @@ fn control_of(signal: &Value) -> Option<Control> {
                 remember: signal
                     .get("remember")
                     .and_then(|remember| serde_json::from_value(remember.clone()).ok()),
-            },
+            }),
             answer: tokio::sync::oneshot::channel().0,
         }),
         _ => None,

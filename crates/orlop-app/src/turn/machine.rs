@@ -494,6 +494,7 @@ impl Turn {
 /// The tool message of a call that was refused.
 pub(crate) fn denied(call: &InspectedCall, reason: &str) -> Message {
     closed_tool_message(call, format!("Error: this call was not allowed: {reason}"))
+        .with_metadata_entry("tool_denied", true)
 }
 
 /// Adds token counts up, section by section; anything but numbers is replaced.

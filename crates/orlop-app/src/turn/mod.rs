@@ -35,6 +35,7 @@ pub use unbegun::Unbegun;
 
 use crate::application::{Application, Step};
 use crate::lock::{SessionLock, Wait, locked};
+use crate::pace::Stage;
 use crate::scope::check_id;
 use crate::sessions::{NewSession, is_stored};
 use crate::store::TurnWrite;
@@ -156,7 +157,11 @@ pub(crate) struct Running {
 #[derive(Debug)]
 pub(crate) enum Control {
     Cancel(String),
-    Decide { call: String, decision: Decision, answer: tokio::sync::oneshot::Sender<Result<()>> },
+    Decide {
+        call: String,
+        decision: Box<Decision>,
+        answer: tokio::sync::oneshot::Sender<Result<()>>,
+    },
 }
 
 /// A request under way.
@@ -502,7 +507,8 @@ impl Driver {
             target: "orlop::app", parent: None, "turn",
             request_id = self.request, session_id = self.session.id()
         );
-        tokio::spawn(self.run().instrument(span));
+        let (pace, streams) = (self.app.shared.pace.clone(), self.streams.clone());
+        pace.spawn(Stage::Begun, self.run().instrument(span), streams);
     }
 
     fn register(&mut self) {

@@ -77,7 +77,9 @@ impl Driver {
         };
         let before = self.session.native().map_or(0, |native| native.items().len());
         let mut spoke = false;
-        let response = match self.stream(options, &mut spoke).await {
+        let response = self.stream(options, &mut spoke).await;
+        self.streams.set(false);
+        let response = match response {
             Ok(response) => response,
             Err(error) if !spoke && error.is_context_overflow() && !self.is_cancelled() => {
                 return Ok((Input::TooLong(error), Vec::new()));
@@ -226,6 +228,7 @@ impl Driver {
                 event = events.next() => event,
             };
             let Some(event) = event else { break };
+            self.streams.set(true);
             match event {
                 Ok(CoreEvent::Partial(message)) => {
                     *spoke |= is_output(&message);

@@ -6,12 +6,14 @@
 
 use crate::digest::{self, Digest};
 use orlop_types::{Message, NativeIndices, Seq};
+use std::sync::Arc;
 
-/// The messages of a session.
+/// The messages of a session. Links are shared one by one: the list makes room for many at once, and
+/// most sessions are short.
 #[derive(Debug, Clone, Default)]
-pub struct Transcript(Seq<Link>);
+pub struct Transcript(Seq<Arc<Link>>);
 
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct Link {
     message: Message,
     own: Digest,
@@ -91,7 +93,7 @@ impl Transcript {
             _ => None,
         };
         let chained = digest::chain(chained, &own);
-        self.0.push(Link { message, own, chained, aligned_end });
+        self.0.push(Arc::new(Link { message, own, chained, aligned_end }));
     }
 
     /// The first `len` messages.

@@ -78,7 +78,7 @@ pub(super) struct SharedMessage {
     role: &'static str,
     /// The content, usually a text.
     content: Value,
-    /// Of the metadata: `tool_calls`, `tool_call_id`, `tool_name`, `tool_error`, `duration_ms`,
+    /// Of the metadata: `tool_calls`, `tool_call_id`, `tool_name`, `tool_error`, `tool_denied`, `duration_ms`,
     /// `interrupted`, and the names of `attachments`.
     #[serde(skip_serializing_if = "Map::is_empty")]
     metadata: Map,

@@ -4,21 +4,24 @@
 use crate::common::doubles::Stop;
 use crate::common::*;
 use crate::site::*;
+use orlop_core::hooks::Handled;
 use orlop_http::Settings;
 use orlop_testkit::Gate;
 use orlop_testkit::scripted::*;
 use serde_json::{Value, json};
 
-/// A site with one turn at a time, whose interceptor holds every request that says `hold`.
+/// A site with one turn at a time, whose interceptor holds every request that says `hold`, and answers
+/// one that says `free` itself.
 async fn holding(scene: Scene, stop: &Stop) -> Site {
     let stop = stop.clone();
     let holds = ScriptedHost::new("holds").intercept_chat_request(move |input, _| {
         let (stop, is_held) = (stop.clone(), input.text == "hold");
+        let answer = (input.text == "free").then(|| Handled::text("yes").into());
         async move {
             if is_held {
                 stop.here().await;
             }
-            Ok(None)
+            Ok(answer)
         }
     });
     let mut settings = Settings::default();
@@ -81,7 +84,7 @@ async fn a_completion_whose_client_left_before_it_began_is_cancelled() {
     for stream in [true, false] {
         let (stop, gate) = (Stop::default(), Gate::new());
         let scene = Scene::default();
-        // Nobody opens the gate: only a turn that is cancelled ends.
+        // Only a turn that is cancelled ends while the gate is closed.
         scene.provider.reply(ScriptedReply::text(&["never"]).waiting_for(&gate));
         scene.provider.reply(ScriptedReply::text(&["two"]));
         let site = holding(scene, &stop).await;
@@ -90,6 +93,10 @@ async fn a_completion_whose_client_left_before_it_began_is_cancelled() {
         leave(&site, &stop, "/v1/chat/completions", body).await;
         assert_eq!(site.say("t", "b").await.0, 429);
         stop.let_go(1);
+        while site.say("t", "free").await.0 == 429 {
+            tokio::task::yield_now().await;
+        }
+        gate.open();
         // A turn that was cancelled before it asked the model leaves both replies.
         let said = say_when_free(&site, "b").await;
         assert!(said == "two" || said == "never", "{said}");
