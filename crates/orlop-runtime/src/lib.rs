@@ -221,18 +221,23 @@ impl Runtime {
             plugins = plugins.host(Arc::new(CommandHooks::new(process.launch(), bundle)));
         }
         let names = Names::of(&plugins);
-        let mut taken = HashMap::new();
+        let (mut taken, mut misnamed) = (HashMap::new(), Vec::new());
         let all: Vec<_> = self
             .held()
             .filter(|(loaded, held)| {
-                let misnamed = names.misnamed(&mut taken, loaded.process.package(), held);
-                misnamed.inspect(|it| tracing::error!(target: "orlop::runtime", "{it}")).is_none()
+                let left_out = names.misnamed(&mut taken, loaded.process.package(), held);
+                let is_used = left_out.is_none();
+                misnamed.extend(left_out);
+                is_used
             })
             .map(|(loaded, held)| {
                 let own = names.own(loaded.process.package(), held);
                 (held, Arc::new(ProcessPlugin::new(&loaded.process, held.clone(), own)))
             })
             .collect();
+        for left_out in &misnamed {
+            tracing::error!(target: "orlop::runtime", "{left_out}");
+        }
         for (held, plugin) in &all {
             let plugin = plugin.clone();
             plugins = match held.kind() {
@@ -246,7 +251,7 @@ impl Runtime {
         }
         // Extensions stand beside providers, which are all known now.
         let extensions = all.into_iter().filter(|(held, _)| held.kind() == Some(Kind::Extension));
-        let plugins = plugins.supplied_by(Arc::new(Packages { runtime: self.clone() }));
+        let plugins = plugins.supplied_by(Arc::new(Packages { runtime: self.clone(), misnamed }));
         extensions.fold(plugins, |plugins, (held, plugin)| {
             plugins.extension(held.provider.as_deref(), plugin)
         })

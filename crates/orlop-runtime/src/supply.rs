@@ -1,5 +1,6 @@
 //! How packages are doing, for people.
 
+use crate::names::Misnamed;
 use crate::remembered::Remembered;
 use crate::{LeftOut, Run, Runtime};
 use orlop_app::{PluginHealth, Supplied, Supplier};
@@ -7,6 +8,8 @@ use orlop_app::{PluginHealth, Supplied, Supplier};
 /// The packages of a runtime, and those that could not be used.
 pub(crate) struct Packages {
     pub(crate) runtime: Runtime,
+    /// The plugins that were left out of them.
+    pub(crate) misnamed: Vec<Misnamed>,
 }
 
 impl Supplier for Packages {
@@ -18,6 +21,17 @@ impl Supplier for Packages {
                 Run::Bundle(_) => (PluginHealth::Running, None),
                 _ => loaded.process.health(),
             };
+            let misnamed: Vec<&Misnamed> =
+                self.misnamed.iter().filter(|it| it.package == package.name).collect();
+            let names = loaded.description.plugins.iter().map(|held| held.name.clone());
+            let plugins: Vec<String> =
+                names.filter(|name| misnamed.iter().all(|it| it.name != *name)).collect();
+            let (state, problem) = match misnamed.first() {
+                Some(left_out) if plugins.is_empty() => {
+                    (PluginHealth::Failed, Some(left_out.to_string()))
+                }
+                left_out => (state, problem.or_else(|| left_out.map(ToString::to_string))),
+            };
             Supplied {
                 name: package.name.clone(),
                 source: SOURCE,
@@ -26,7 +40,7 @@ impl Supplier for Packages {
                 state,
                 problem,
                 grants: package.grants.in_words(),
-                plugins: loaded.description.plugins.iter().map(|held| held.name.clone()).collect(),
+                plugins,
                 actions: loaded
                     .process
                     .remembered()

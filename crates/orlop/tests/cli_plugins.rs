@@ -4,8 +4,9 @@
 
 mod common;
 
+use common::served::{SERVE, Served};
 use common::{Place, finish, signal};
-use serde_json::json;
+use serde_json::{Value, json};
 
 const DICE: &str = "import orlop\n\n@orlop.tool\ndef roll(sides: int = 6) -> int:\n    'Rolls a die.'\n    return sides\n";
 
@@ -112,6 +113,19 @@ async fn a_plugin_whose_name_is_taken_is_left_out_and_the_rest_works() {
     let explained = place.run(&["plugin", "explain", "files"]).await;
     let why = "package off: the tool \"files\" of the package \"files\" is left out";
     assert!(explained.out.contains(why) && explained.out.contains("tool on"), "{explained:?}");
+    // Over HTTP, too, and what ships stays what it is.
+    let served = Served::start(place.command(&SERVE)).await;
+    let answer = served.ask("GET", "/plugins", "").await;
+    served.ends().await;
+    let body: Value = serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap();
+    let of = |name: &str| {
+        body["items"].as_array().unwrap().iter().find(|it| it["name"] == name).unwrap()
+    };
+    let facts = |name: &str| (of(name)["source"].clone(), of(name)["state"].clone());
+    assert_eq!(facts("files"), (json!("built_in"), json!("running")), "{body}");
+    assert_eq!(facts("files (package)"), (json!("package"), json!("failed")), "{body}");
+    let problem = of("files (package)")["details"]["problem"].as_str().unwrap();
+    assert!(problem.contains("there is one of that name already"), "{problem}");
     let tested = place.run(&["plugin", "test", "files"]).await;
     assert_eq!(tested.code, Some(1), "{tested:?}");
     assert!(tested.out.contains("seen:     \"files\", and there is one of that name already"));

@@ -33,7 +33,7 @@ class AsAuthorsTest(unittest.TestCase):
 
     def test_a_change_of_the_request(self):
         state = {"config": {"prompt_cache_key": "k"}, "request": {}}
-        result = run(example("prompt_cache"), "initialize_request", native_messages=[{"a": 1}], state=state)
+        result = run(example("my_prompt_cache"), "initialize_request", native_messages=[{"a": 1}], state=state)
         self.assertEqual(result.state["request"], {"prompt_cache_key": "k"})
         self.assertEqual(result.native_messages, [{"a": 1}])
 
@@ -44,10 +44,10 @@ class AsAuthorsTest(unittest.TestCase):
     def test_an_action(self):
         fresh = Session("s1", [Message("user", "hi")], {})
         given = {"action_id": "ensure_prompt_cache_key", "native_messages": [], "params": {}, "state": STATE}
-        made = run(example("prompt_cache"), "execute_action", session=fresh, **given).outcome
+        made = run(example("my_prompt_cache"), "execute_action", session=fresh, **given).outcome
         self.assertEqual(list(made["session_metadata"]["overrides"]), ["prompt_cache_key"])
         done = Session("s1", [], {"overrides": {"prompt_cache_key": "k"}})
-        self.assertEqual(run(example("prompt_cache"), "execute_action", session=done, **given).outcome, {})
+        self.assertEqual(run(example("my_prompt_cache"), "execute_action", session=done, **given).outcome, {})
 
     def test_an_object_of_its_own(self):
         plugin = load(example("no_fridays")).NoFridays()
@@ -89,7 +89,7 @@ class AsAHostRuns(HostCase):
             found,
             {
                 "mirror": "provider", "my_app_plugin": "application", "my_feature": "feature",
-                "no_fridays": "host", "prompt_cache": "extension", "sums": "tool",
+                "my_prompt_cache": "extension", "no_fridays": "host", "sums": "tool",
             },
         )  # fmt: skip
 
@@ -138,6 +138,6 @@ class AsAHostRuns(HostCase):
             # Files of the working folder that hide modules of the standard library do no harm.
             for module in ("uuid", "json", "inspect"):
                 (Path(folder) / f"{module}.py").write_text("raise RuntimeError('hidden')")
-            host = Host(example("prompt_cache"), sdk=copied, folder=folder)
+            host = Host(example("my_prompt_cache"), sdk=copied, folder=folder)
             self.addCleanup(host.close)
-            self.assertEqual(host.initialize()["plugins"][0]["name"], "prompt_cache")
+            self.assertEqual(host.initialize()["plugins"][0]["name"], "my_prompt_cache")

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use orlop_plugin::{Error, Plugin, Value, by_handle, json, serve_on};
+use orlop_plugin::{Call, Error, Plugin, Value, by_handle, json, serve_on};
 use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Write};
 
 /// A host that writes lines, and reads them.
@@ -65,6 +65,37 @@ fn it_says_what_it_holds_and_refuses_what_it_does_not_know() {
     assert_eq!(host.hear()["error"]["code"], -32601);
     host.hook(3, "nothing", json!({}));
     assert_eq!(host.hear()["error"]["code"], -32601);
+}
+
+#[test]
+fn settings_that_nobody_set_have_their_defaults() {
+    let schema = json!({
+        "p.size": {"type": "integer", "default": 9},
+        "colour": {"type": "string", "default": "red"},
+        "deep.far": {"type": "integer", "default": 2},
+        "deep.near": {"type": "integer", "default": 3},
+        "flat.inside": {"type": "integer", "default": 4},
+        "nothing": {"type": "string"},
+    });
+    let config = |_: Value, call: &Call| Ok(call.config().clone());
+    let plugin =
+        || Plugin::application("p").with("config_schema", schema.clone()).on("show", config);
+    for (set, seen) in [
+        (
+            json!({"size": 5, "deep": {"near": 1}, "flat": "text"}),
+            json!({"size": 5, "colour": "red", "deep": {"near": 1, "far": 2}, "flat": "text"}),
+        ),
+        (
+            json!({}),
+            json!({"size": 9, "colour": "red", "deep": {"near": 3, "far": 2}, "flat": {"inside": 4}}),
+        ),
+    ] {
+        let mut host = Host::of(vec![plugin()]);
+        host.say(json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocol": 1, "config": set}}));
+        host.hear();
+        host.hook(1, "show", json!({}));
+        assert_eq!(host.hear()["result"], seen);
+    }
 }
 
 #[test]

@@ -84,8 +84,8 @@ test("my_app_plugin", async (t) => {
   await assert.rejects(run("other"), { message: "MyApplicationPlugin.executeAction failed: there is no action other", data: { class: "not_found" } });
 });
 
-test("slash_commands", async (t) => {
-  const host = await example(t, "slash_commands.ts");
+test("my_commands", async (t) => {
+  const host = await example(t, "my_commands.ts");
   const request = { kind: "stream", tenant_id: "t", user_id: "ada", session_id: "s", agent_id: "a", request_id: "r1" };
   const ask = (text) => host.hook("intercept_chat_request", { request, text, files: [], headers: {} });
   assert.deepEqual(await ask("/ping"), { text: "pong" });

@@ -5,7 +5,7 @@ from uuid import uuid4
 
 
 class PromptCache:
-    name = "prompt_cache"
+    name = "my_prompt_cache"
     version = "1.0.0"
 
     def process_chunk(self, chunk: dict[str, Any], state: dict[str, Any]) -> dict[str, Any]:

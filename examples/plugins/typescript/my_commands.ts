@@ -4,8 +4,8 @@ import type { HostHooks } from "orlop";
 
 const running = new Set<string>();
 
-export const slashCommands: HostHooks & { name: string; kind: "host"; priority: number } = {
-  name: "slash_commands",
+export const myCommands: HostHooks & { name: string; kind: "host"; priority: number } = {
+  name: "my_commands",
   kind: "host",
   // Before the commands that ship, which answer to every other word with a slash.
   priority: 200,
