@@ -3,7 +3,7 @@
 import { writeFile } from "node:fs/promises";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { Tab, launch } from "./browser";
+import { Tab, launch, onPhone } from "./browser";
 import { Server } from "./server";
 
 let server: Server;
@@ -134,6 +134,13 @@ test("a refusal reaches the model, and a question survives a reload", async () =
   await tab.answer.getByText("The check is done.").waitFor();
   await tab.page.getByRole("button", { name: /^shell/ }).click();
   await tab.page.getByText("not today").first().waitFor();
+  // What was denied stays so, when the conversation goes on and when it is read again.
+  const state = tab.page.locator(".tool .tool-state");
+  await expect.poll(() => state.allTextContents()).toEqual(["denied"]);
+  await tab.ask("hello");
+  expect(await state.allTextContents()).toEqual(["denied"]);
+  await tab.page.reload();
+  await expect.poll(() => state.allTextContents()).toEqual(["denied"]);
   await tab.quiet();
 });
 
@@ -395,6 +402,36 @@ test("files that are dropped are attached, and the page says where to drop them"
   await list.getByText("7 B").waitFor();
   await tab.ask("what came with it?");
   await tab.page.locator(".bubble").getByText("berths.txt").waitFor();
+  await tab.quiet();
+});
+
+test("files that are dropped beside the conversation are attached, and never opened in place of the page", async () => {
+  const tab = await Tab.session(browser, server, await server.session("hello"));
+  await tab.answer.getByText("Aye.").waitFor();
+  await tab.page.getByRole("button", { name: "Inspector" }).click();
+  const dataTransfer = await transfer(tab, { files: [{ name: "berths.txt", type: "text/plain", base64: btoa("A1,free") }] });
+  const zone = tab.page.getByText("Drop files to attach them");
+  const names = tab.page.getByRole("list", { name: "Attached files" }).getByText("berths.txt");
+  /** Whether the browser may do with it what it would. */
+  const left = (selector: string, type: string) =>
+    tab.page.locator(selector).first().evaluate((target, { type, dataTransfer }) => target.dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true })), { type, dataTransfer });
+  const places = [".inspector", ".chat-header", ...(onPhone ? [] : [".session-list"])];
+  for (const [place, selector] of places.entries()) {
+    expect(await left(selector, "dragover")).toBe(false);
+    await zone.waitFor();
+    expect(await left(selector, "drop")).toBe(false);
+    await zone.waitFor({ state: "detached" });
+    await expect.poll(() => names.count()).toBe(place + 1);
+  }
+  // A dialog has no use for it, and is not left for it either.
+  await tab.page.keyboard.press("Control+k");
+  await tab.page.getByRole("dialog").waitFor();
+  for (const selector of ["html", '[role="dialog"]']) {
+    expect([await left(selector, "dragover"), await left(selector, "drop")]).toEqual([false, false]);
+    expect(await zone.count()).toBe(0);
+  }
+  await tab.page.keyboard.press("Escape");
+  await expect.poll(() => names.count()).toBe(places.length);
   await tab.quiet();
 });
 

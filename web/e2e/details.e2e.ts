@@ -190,6 +190,38 @@ test("on a phone the list has the keyboard for itself, and Esc closes it", async
   await tab.quiet();
 });
 
+test("the hint in the message field is whole on a phone, before and after an answer", async () => {
+  const tab = await Tab.open(browser, server, "/", { ...PHONE, viewport: { width: 375, height: 780 } });
+  const cutOff = () => tab.composer.evaluate((field) => field.scrollHeight - field.clientHeight);
+  expect(await cutOff()).toBeLessThanOrEqual(0);
+  await tab.say("count slowly");
+  await tab.answer.getByText("1 2 3").waitFor();
+  expect(await cutOff()).toBeLessThanOrEqual(0);
+  await tab.stop.click();
+  await tab.idle();
+  await expect.poll(cutOff).toBeLessThanOrEqual(0);
+  await tab.quiet();
+});
+
+test("however many files and messages wait, the conversation keeps its room", async () => {
+  const tab = await Tab.open(browser, server, "/", { ...PHONE, viewport: { width: 375, height: 780 } });
+  await tab.say("count slowly");
+  await tab.answer.getByText("1 2 3").waitFor();
+  for (let said = 1; said <= 12; said += 1) await tab.say(`message ${said}`);
+  await tab.stop.click();
+  await tab.page.getByText("message 12").waitFor();
+  const files = Array.from({ length: 15 }, (_, place) => ({ name: `notes of the ${place + 1}th of the month.txt`, mimeType: "text/plain", buffer: Buffer.from("fog") }));
+  await tab.page.locator('.composer input[type="file"]').setInputFiles(files);
+  await expect.poll(() => tab.page.locator(".file-chip").count()).toBe(15);
+  const height = (selector: string) => tab.page.locator(selector).evaluate((element) => element.getBoundingClientRect().height);
+  expect(await height(".messages")).toBeGreaterThan(150);
+  await tab.page.getByRole("button", { name: "Remove notes of the 15th" }).click();
+  await tab.page.getByRole("button", { name: "Do not send" }).last().click();
+  await tab.fits();
+  await tab.accessible();
+  await tab.quiet();
+});
+
 test("an address of a plugin is opened in a tab that knows nothing of this one", async () => {
   const tab = await Tab.session(browser, server, await server.session("hello"));
   const context = tab.page.context();

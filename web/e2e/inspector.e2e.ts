@@ -140,7 +140,16 @@ test("what could not be read while the server was gone is read once it is back",
   cable.cut();
   await inspector.getByRole("tab", { name: "Agent" }).click();
   await inspector.getByRole("alert").getByText("The server cannot be reached.").waitFor();
-  await far.page.getByText("Not connected. Trying again.").waitFor();
+  const link = far.page.getByText("Not connected. Trying again.").filter({ visible: true });
+  await link.waitFor();
+  // Also where the inspector takes the place of the sessions.
+  const before = far.page.viewportSize() ?? { width: 0, height: 0 };
+  for (const width of [761, 900, 1080, 1081, 1280]) {
+    await far.page.setViewportSize({ width, height: 820 });
+    await expect.poll(() => link.count(), { message: `at ${width}` }).toBe(1);
+    await far.fits();
+  }
+  await far.page.setViewportSize(before);
   cable.mend();
   await inspector.getByText("read_file").first().waitFor({ timeout: 30_000 });
   expect(await inspector.getByRole("alert").count()).toBe(0);

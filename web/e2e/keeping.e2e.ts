@@ -118,7 +118,8 @@ test("an answer that ends while its session is being read is shown", async () =>
   );
   await goTo(tab, id);
   await tab.answer.getByText("Aye.").waitFor();
-  expect(reads).toBe(2);
+  // Something else may have changed the session, too: it gets its name about now.
+  expect(reads).toBeGreaterThanOrEqual(2);
   await tab.quiet();
 });
 
@@ -185,13 +186,13 @@ for (const where of ["a session", "a new session"]) {
   test(`what is stopped right after it was sent is shown as stopped, in ${where}`, async () => {
     const tab = where === "a session" ? await Tab.session(browser, server, await server.session("hello")) : await Tab.open(browser, server);
     const sending = await keepFrom(tab, where === "a session" ? /\/requests$/ : /\/sessions$/);
-    await tab.say("count slowly");
+    await tab.say("take your time");
     await tab.stop.waitFor();
     await tab.page.keyboard.press("Escape");
     sending.letGo();
     await tab.page.locator(".note").getByText("Stopped.", { exact: true }).waitFor();
     expect(await server.ended(tab.sessionId)).toBe("cancelled");
-    expect([(await bubbles(tab)).at(-1), (await stored(tab.sessionId)).at(-1), await waiting(tab).count()]).toEqual(["count slowly", "count slowly", 0]);
+    expect([(await bubbles(tab)).at(-1), (await stored(tab.sessionId)).at(-1), await waiting(tab).count()]).toEqual(["take your time", "take your time", 0]);
     await tab.quiet();
   });
 }
@@ -229,13 +230,13 @@ test("a message that was stopped and had arrived all the same does not wait, and
       await server.api(`/sessions/${id}/requests`, request).catch(() => "stopped");
     },
   );
-  await tab.say("count slowly");
+  await tab.say("take your time");
   await tab.stop.waitFor();
   await tab.page.keyboard.press("Escape");
   arrive();
   await tab.page.locator(".note").getByText("Stopped.", { exact: true }).waitFor();
   expect(await server.ended(id)).toBe("cancelled");
-  expect([await waiting(tab).count(), await stored(id)]).toEqual([0, ["hello", "count slowly"]]);
+  expect([await waiting(tab).count(), await stored(id)]).toEqual([0, ["hello", "take your time"]]);
   await tab.quietButCutOff();
 });
 

@@ -2,7 +2,7 @@
 
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { Tab, launch, onPhone } from "./browser";
+import { Tab, launch } from "./browser";
 import { Server } from "./server";
 
 let server: Server;
@@ -77,7 +77,7 @@ test("displays of every variant are shown in every presentation, and what is not
   await tab.quiet();
 });
 
-test("many banners leave room for the conversation, and notes for the message field", async () => {
+test("many banners leave room for the conversation", async () => {
   for (let count = 1; count <= 6; count += 1) {
     await tab.menu("More", "Show a banner");
     await expect.poll(() => tab.page.locator(".display.banner").count()).toBe(count);
@@ -87,10 +87,28 @@ test("many banners leave room for the conversation, and notes for the message fi
   expect(banners.height / chat.height).toBeLessThan(0.36);
   expect(newest.y).toBeCloseTo(banners.y, 0);
   await tab.accessible();
+  await tab.quiet();
+});
+
+test("notes cover neither the message field, nor an open menu, nor the head of a dialog", async () => {
   await tab.menu("Session menu", "Fail");
-  await tab.page.getByText("It could not be done today.").waitFor();
-  const [note, field] = [await box(".toast"), await box(".composer")];
-  if (onPhone) expect(note.y + note.height).toBeLessThan(field.y);
+  const note = tab.page.getByRole("alert").filter({ hasText: "It could not be done today." });
+  await note.waitFor();
+  const before = tab.page.viewportSize() ?? { width: 0, height: 0 };
+  for (const width of [375, 800, 1280, 1440, 1920]) {
+    await tab.page.setViewportSize({ width, height: 820 });
+    const [told, field] = [await note.boundingBox(), await tab.page.locator(".composer-area").boundingBox()];
+    expect((told?.y ?? 0) + (told?.height ?? 0), `at ${width}`).toBeLessThan(field?.y ?? 0);
+    await tab.fits();
+  }
+  await tab.page.setViewportSize(before);
+  await tab.page.getByRole("button", { name: "Session menu" }).click();
+  for (const item of await tab.page.getByRole("menuitem").all()) await item.click({ trial: true });
+  await tab.page.getByRole("menuitem", { name: "Archive" }).click();
+  await tab.page.getByText("Session archived.").waitFor();
+  await tab.page.keyboard.press("Control+.");
+  await tab.page.setViewportSize({ width: 1000, height: 820 });
+  await tab.page.getByRole("button", { name: "Close", exact: true }).click({ timeout: 3_000 });
   await tab.quiet();
 });
 

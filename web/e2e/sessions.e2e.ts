@@ -197,12 +197,17 @@ test("a session goes on in a copy from a message", async () => {
   await tab.quiet();
 });
 
+/** The file that the session in view is exported as. */
+async function exported(tab: Tab): Promise<string> {
+  const downloading = tab.page.waitForEvent("download");
+  await tab.menu("Session menu", "Export as JSON");
+  return (await downloading).path();
+}
+
 test("a session is exported and imported again", async () => {
   const id = await named("Exported", "hello");
   const tab = await Tab.session(browser, server, id);
-  const downloading = tab.page.waitForEvent("download");
-  await tab.menu("Session menu", "Export as JSON");
-  const file = await (await downloading).path();
+  const file = await exported(tab);
   const session = JSON.parse(await readFile(file, "utf8")) as { messages: unknown[] };
   expect(session.messages).toHaveLength(2);
   await server.api(`/sessions/${id}`, undefined, "DELETE");
@@ -211,6 +216,21 @@ test("a session is exported and imported again", async () => {
   await tab.page.locator('.sidebar input[type="file"]').setInputFiles(file);
   await tab.answer.getByText("Aye.").waitFor();
   expect(tab.sessionId).not.toBe("");
+  await tab.quiet();
+});
+
+test("a session that is here already is imported as a copy, if that is wanted", async () => {
+  const id = await named("Kept twice", "hello");
+  const tab = await Tab.session(browser, server, id);
+  const file = await exported(tab);
+  await tab.showSessions();
+  await tab.page.locator('.sidebar input[type="file"]').setInputFiles(file);
+  await tab.page.getByText("This session is here already.").waitFor();
+  expect(tab.sessionId).toBe(id);
+  await tab.page.getByRole("button", { name: "Import a copy" }).click();
+  await expect.poll(() => tab.sessionId).not.toBe(id);
+  await tab.answer.getByText("Aye.").waitFor();
+  expect(tab.complaints.splice(0)).toEqual(["console: Failed to load resource: the server responded with a status of 409 (Conflict)"]);
   await tab.quiet();
 });
 

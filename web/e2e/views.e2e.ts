@@ -476,6 +476,20 @@ test("the inspector covers nothing of the place to write, where it does not cove
   await tab.quiet();
 });
 
+test("where the inspector stands in place of the sessions, the way to them leads back", async () => {
+  const tab = await Tab.session(browser, server, worked, { viewport: { width: 1000, height: 820 } });
+  const list = tab.page.getByRole("navigation", { name: "Sessions" });
+  await list.waitFor();
+  for (const show of [() => tab.page.getByRole("button", { name: "Show sessions" }).click(), () => tab.page.keyboard.press("Control+Shift+S")]) {
+    await tab.page.getByRole("button", { name: "Inspector" }).click();
+    await list.waitFor({ state: "hidden" });
+    await show();
+    await list.waitFor();
+    await tab.page.getByRole("button", { name: "Hide sessions" }).waitFor();
+  }
+  await tab.quiet();
+});
+
 test("there is a way to the end as soon as an answer grows away from its reader", async () => {
   const tab = await Tab.session(browser, server, worked);
   await tab.answer.waitFor();

@@ -54,7 +54,8 @@ export class Api {
   switchAgent = (session: string, agent: string) =>
     this.client.json<Summary>(`/sessions/${id(session)}/agent`, { body: { agent_id: agent } });
   exportSession = (session: string) => this.client.json<JsonMap>(`/sessions/${id(session)}/export`);
-  importSession = (session: JsonMap) => this.client.json<Summary>("/sessions/import", { body: session });
+  /** Under the id it has, or another one. */
+  importSession = (session: JsonMap, as: string | null) => this.client.json<Summary>(`/sessions/import${query({ session_id: as })}`, { body: session });
   undo = (session: string, change: string) =>
     this.client.json<Summary>(`/sessions/${id(session)}/changes/${id(change)}/undo`, { body: {} });
 

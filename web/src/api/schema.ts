@@ -1558,7 +1558,7 @@ export interface components {
             /** @description The content, usually a text. */
             content: unknown;
             /**
-             * @description Of the metadata: `tool_calls`, `tool_call_id`, `tool_name`, `tool_error`, `duration_ms`,
+             * @description Of the metadata: `tool_calls`, `tool_call_id`, `tool_name`, `tool_error`, `tool_denied`, `duration_ms`,
              *     `interrupted`, and the names of `attachments`.
              */
             metadata: {

@@ -1,5 +1,9 @@
-import { expect, test } from "vitest";
-import { SseParser } from "./sse";
+import { afterEach, expect, test, vi } from "vitest";
+import { SseParser, serverEvents } from "./sse";
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
 
 function parse(...pieces: string[]) {
   const parser = new SseParser();
@@ -27,4 +31,28 @@ test("comments are no events, and several data lines are one text", () => {
 
 test("the id stays until another one comes", () => {
   expect(parse("id: 3\ndata: a\n\ndata: b\n\n").map((event) => event.id)).toEqual(["3", "3"]);
+});
+
+/** What reading three pieces does, where each read takes so long: "-" is a pause. */
+async function readings(ms: number): Promise<string[]> {
+  let now = 0;
+  vi.spyOn(performance, "now").mockImplementation(() => (now += ms));
+  const done: string[] = [];
+  const pieces = ["a", "b", "c"].map((data) => new TextEncoder().encode(`data: ${data}\n\n`));
+  const body = new ReadableStream<Uint8Array>({
+    start: (stream) => {
+      for (const piece of pieces) stream.enqueue(piece);
+      stream.close();
+    },
+  });
+  for await (const { data } of serverEvents(body, () => undefined, () => void done.push("-"))) done.push(data);
+  return done;
+}
+
+test("what has come already is read without a pause, or a fast stream would fall behind", async () => {
+  expect(await readings(0)).toEqual(["a", "b", "c"]);
+});
+
+test("a stream that was waited for is left alone for a while, after what came was handed on", async () => {
+  expect(await readings(5)).toEqual(["a", "-", "b", "-", "c", "-"]);
 });

@@ -49,19 +49,33 @@ export class SseParser {
   }
 }
 
+/** So long a stream is left alone once everything that came is read: what comes meanwhile is read at once, and not piece by piece. */
+const PAUSE_MS = 40;
+
+/** A read that takes longer had to wait for something to come. */
+const WAITED_MS = 1;
+
 /** The events of a response body, to its end. `alive` hears of every piece, heartbeats included. */
-export async function* serverEvents(body: ReadableStream<Uint8Array>, alive: () => void): AsyncGenerator<ServerEvent> {
+export async function* serverEvents(body: ReadableStream<Uint8Array>, alive: () => void, pause = untilMore): AsyncGenerator<ServerEvent> {
   const parser = new SseParser();
   const reader = body.getReader();
   const decoder = new TextDecoder();
   try {
     for (;;) {
+      const asked = performance.now();
       const { done, value } = await reader.read();
       if (done) return;
+      const waited = performance.now() - asked > WAITED_MS;
       alive();
       yield* parser.push(decoder.decode(value, { stream: true }));
+      if (waited) await pause();
     }
   } finally {
     reader.cancel().catch(() => undefined);
   }
+}
+
+/** Browsers hold back the timers of a page that nobody sees, so there it reads on. */
+function untilMore(): Promise<void> | void {
+  if (globalThis.document?.visibilityState !== "hidden") return new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
 }

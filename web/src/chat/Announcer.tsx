@@ -1,18 +1,19 @@
 //! Tells screen readers what happens: finished paragraphs of an answer as they come, questions, the end.
 
 import { useEffect, useRef, useState } from "react";
+import type { Shown } from "../state/conversation";
 import type { Item, ToolItem } from "../state/items";
 import { openApprovals } from "../state/turn";
 import { blocksOf } from "../ui/blocks";
 
-export function Announcer({ items, busy }: { items: Item[]; busy: boolean }) {
+export function Announcer({ items, settled, busy }: Shown & { busy: boolean }) {
   const [said, setSaid] = useState("");
   const progress = useRef<{ key: string; blocks: number }>({ key: "", blocks: 0 });
   const wasBusy = useRef(false);
   const asked = useRef<ReadonlySet<string>>(new Set());
   const last = items.at(-1);
   useEffect(() => {
-    const asking = busy ? asksIn(items) : [];
+    const asking = busy ? asksIn(items.slice(settled)) : [];
     const news = asking.filter((tool) => !asked.current.has(tool.callId));
     asked.current = new Set(asking.map((tool) => tool.callId));
     if (news.length > 0) setSaid(news.map((tool) => `${tool.name} waits for your decision.`).join(" "));
@@ -26,7 +27,7 @@ export function Announcer({ items, busy }: { items: Item[]; busy: boolean }) {
     else if (busy && !wasBusy.current) setSaid("Working.");
     if (!busy) progress.current = { key: "", blocks: 0 };
     wasBusy.current = busy;
-  }, [items, last, busy]);
+  }, [items, settled, last, busy]);
   return (
     <div className="visually-hidden" aria-live="polite" aria-atomic="true">
       {said}

@@ -13,16 +13,16 @@ import { IconButton } from "../ui/IconButton";
 import { LinkState } from "../ui/LinkState";
 import { Menu, MenuItem, MenuSeparator } from "../ui/Menu";
 import { openOverlay, useOverlay } from "../ui/overlay";
-import { setSidebar, useSidebar } from "../ui/sidebar";
+import { toggleSidebar, useSidebarSeen } from "../ui/sidebar";
 
 export function ChatHeader() {
   const page = usePage();
-  const sidebar = useSidebar();
   const openId = useApp((state) => state.openId);
   const sessions = useApp((state) => state.list.sessions);
   const metadata = useApp((state) => state.conversation?.metadata);
   const all = useApp((state) => state.elements);
   const panel = useApp((state) => state.panel);
+  const seen = useSidebarSeen(panel !== null);
   const shares = useApp((state) => state.info?.share_links ?? false);
   const busy = useApp((state) => state.conversation !== null && isBusy(state.conversation));
   const renaming = useOverlay() === "rename";
@@ -34,7 +34,7 @@ export function ChatHeader() {
   const worksFor = typeof metadata?.parent_session_id === "string" ? metadata.parent_session_id : null;
   return (
     <header className="chat-header">
-      <IconButton label={sidebar ? "Hide sessions" : "Show sessions"} aria-expanded={sidebar} className="sidebar-toggle" onClick={() => setSidebar(!sidebar)}>
+      <IconButton label={seen ? "Hide sessions" : "Show sessions"} aria-expanded={seen} className="sidebar-toggle" onClick={() => toggleSidebar(page)}>
         <MenuIcon />
       </IconButton>
       {openId && worksFor && (
@@ -43,7 +43,7 @@ export function ChatHeader() {
         </IconButton>
       )}
       <h1 title={title}>{openId ? title : "New session"}</h1>
-      {!sidebar && <LinkState />}
+      {!seen && <LinkState />}
       {openId && (
         <>
           <IconButton label="Inspector" pressed={panel === "inspector"} onClick={() => page.store.patch({ panel: panel ? null : "inspector" })}>

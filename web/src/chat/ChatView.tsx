@@ -1,9 +1,9 @@
 //! The session in view: its messages, what plugins show, and the place to write.
 
 import { FileUp } from "lucide-react";
-import { type DragEvent, useMemo, useState } from "react";
+import { useMemo } from "react";
 import { DisplaysAt } from "../actions/DisplayCard";
-import { isBusy, itemsShown } from "../state/conversation";
+import { NOTHING_SHOWN, isBusy, itemsShown } from "../state/conversation";
 import { useApp, usePage } from "../state/page";
 import { Announcer } from "./Announcer";
 import { AgentChoice } from "./AgentChoice";
@@ -14,39 +14,19 @@ import { EmptyChat } from "./EmptyChat";
 import { MessageList } from "./MessageList";
 import { TurnFooter } from "./TurnFooter";
 import { useAttachments } from "./useAttachments";
+import { useDroppedFiles } from "./useDroppedFiles";
 
 export function ChatView() {
   const page = usePage();
   const conversation = useApp((state) => state.conversation);
   const displays = useApp((state) => state.displays);
   const attachments = useAttachments();
-  const [dragged, setDragged] = useState(false);
-  const items = useMemo(() => (conversation ? itemsShown(conversation) : []), [conversation]);
+  const dragged = useDroppedFiles(attachments.add);
+  const shown = useMemo(() => (conversation ? itemsShown(conversation) : NOTHING_SHOWN), [conversation]);
   const busy = conversation !== null && isBusy(conversation);
-  const inline = displays.shown.some((shown) => shown.placement === "inline");
-  // A text that is dragged is the browser's to put where it is dropped.
-  const onDragOver = (event: DragEvent) => {
-    if (!hasFiles(event)) return;
-    event.preventDefault();
-    setDragged(true);
-  };
-  // What lies above the chat is left for what is in it, too; outside of it, or for nothing, the drag is over.
-  const onDragLeave = ({ currentTarget, relatedTarget }: DragEvent) => {
-    if (!(relatedTarget instanceof Node && currentTarget.contains(relatedTarget))) setDragged(false);
-  };
+  const inline = displays.shown.some(({ placement }) => placement === "inline");
   return (
-    <section
-      className="chat"
-      aria-label="Chat"
-      onDragOver={onDragOver}
-      onDragLeave={onDragLeave}
-      onDrop={(event) => {
-        if (!hasFiles(event)) return;
-        event.preventDefault();
-        setDragged(false);
-        attachments.add(event.dataTransfer.files);
-      }}
-    >
+    <section className="chat" aria-label="Chat">
       <ChatHeader />
       <DisplaysAt placement="banner" />
       {conversation?.phase === "loading" ? (
@@ -59,14 +39,14 @@ export function ChatView() {
             {conversation.phase === "missing" ? "New session" : "Try again"}
           </button>
         </div>
-      ) : items.length === 0 && !inline ? (
+      ) : shown.items.length === 0 && !inline ? (
         <EmptyChat />
       ) : (
         <MessageList
           sessionId={conversation?.sessionId ?? "new"}
-          items={items}
+          {...shown}
           busy={busy}
-          shown={displays.shown.findLast((shown) => shown.placement === "inline")?.number}
+          shown={displays.shown.findLast(({ placement }) => placement === "inline")?.number}
           after={
             <>
               <TurnFooter />
@@ -77,7 +57,7 @@ export function ChatView() {
       )}
       <Composer attachments={attachments} footer={<AgentChoice />} gauge={<ContextGauge />} />
       <DisplaysAt placement="modal" />
-      <Announcer items={items} busy={busy} />
+      <Announcer {...shown} busy={busy} />
       {dragged && (
         <div className="drop-zone" aria-hidden>
           <FileUp />
@@ -87,10 +67,6 @@ export function ChatView() {
       )}
     </section>
   );
-}
-
-function hasFiles({ dataTransfer }: DragEvent): boolean {
-  return dataTransfer.types.includes("Files");
 }
 
 function Loading() {

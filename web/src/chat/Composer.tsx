@@ -45,7 +45,8 @@ export function Composer({ attachments, footer, gauge }: { attachments: Attachme
     if (!area) return;
     area.style.height = "auto";
     area.style.height = `${Math.min(area.scrollHeight, innerHeight * 0.4)}px`;
-  }, [text]);
+    // An empty field is as high as its hint, which is another while the agent works.
+  }, [text, busy]);
 
   const send = () => {
     if (!canSend) return;

@@ -3,15 +3,15 @@
 import { ArrowDown } from "lucide-react";
 import { type KeyboardEvent, type MouseEvent, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { Virtualizer, type VirtualizerHandle } from "virtua";
+import type { Shown } from "../state/conversation";
 import type { Item } from "../state/items";
 import { asksIn } from "../state/turn";
 import { Boundary } from "../ui/Boundary";
 import { IconButton } from "../ui/IconButton";
 import { ItemView } from "./ItemView";
 
-interface Props {
+interface Props extends Shown {
   sessionId: string;
-  items: Item[];
   busy: boolean;
   /** What stands behind the last item: displays, the sign that somebody is at work. */
   after: React.ReactNode;
@@ -31,7 +31,7 @@ const SETTLE_MS = 600;
 /** So long after a key, a wheel or a finger the view moves by it. */
 const BY_HAND_MS = 1_000;
 
-export function MessageList({ sessionId, items, busy, after, shown = 0 }: Props) {
+export function MessageList({ sessionId, items, settled, busy, after, shown = 0 }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
   const list = useRef<VirtualizerHandle>(null);
   const sticks = useRef(true);
@@ -115,7 +115,11 @@ export function MessageList({ sessionId, items, busy, after, shown = 0 }: Props)
 
   // Half an answer to a question, or half an edit, is not lost by looking at something else.
   const [worksIn, setWorksIn] = useState<string | null>(null);
-  const kept = useMemo(() => items.flatMap((item, place) => (item.key === worksIn || asksIn(item) ? [place] : [])), [items, worksIn]);
+  const kept = useMemo(() => {
+    const asking = items.slice(settled).flatMap((item, place) => (asksIn(item) ? [settled + place] : []));
+    const worked = worksIn === null ? -1 : items.findLastIndex((item) => item.key === worksIn);
+    return worked < 0 ? asking : [...asking, worked];
+  }, [items, settled, worksIn]);
 
   const letGo = () => {
     goingUntil.current = 0;

@@ -23,7 +23,7 @@ export function ToolCard({ tool }: { tool: ToolItem }) {
   return (
     <div className="tool" data-status={tool.status}>
       <button type="button" className="tool-head" aria-expanded={open} onClick={() => setChosen(!open)}>
-        <StatusIcon status={tool.status} denied={tool.decision?.decision === "deny"} />
+        <StatusIcon status={tool.status} />
         <span className="tool-name">{tool.name}</span>
         <span className="tool-line">{headline(tool.arguments)}</span>
         <span className="tool-state">{stateOf(tool)}</span>
@@ -50,8 +50,7 @@ export function ToolCard({ tool }: { tool: ToolItem }) {
   );
 }
 
-function StatusIcon({ status, denied }: { status: ToolStatus; denied: boolean }) {
-  if (denied) return <Ban aria-hidden className="tool-icon" />;
+function StatusIcon({ status }: { status: ToolStatus }) {
   switch (status) {
     case "writing":
       return <PencilLine aria-hidden className="tool-icon" />;
@@ -63,6 +62,8 @@ function StatusIcon({ status, denied }: { status: ToolStatus; denied: boolean })
       return <Check aria-hidden className="tool-icon" />;
     case "failed":
       return <X aria-hidden className="tool-icon" />;
+    case "denied":
+      return <Ban aria-hidden className="tool-icon" />;
   }
 }
 
@@ -78,7 +79,9 @@ function stateOf(tool: ToolItem): ReactNode {
     case "done":
       return amountOf(tool);
     case "failed":
-      return tool.decision?.decision === "deny" ? "denied" : "failed";
+      return "failed";
+    case "denied":
+      return "denied";
   }
 }
 

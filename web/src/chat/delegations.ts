@@ -36,7 +36,7 @@ export function delegationsOf(tool: ToolItem): Delegation[] {
 /** A call that is over tells how its work ended; the last event of the work is not passed on. */
 function stateOf(tool: ToolItem, turn: Turn | null): Delegation["state"] {
   if (turn?.status === "cancelled") return "cancelled";
-  if (tool.status === "failed" || turn?.status === "failed") return "failed";
+  if (tool.status === "failed" || tool.status === "denied" || turn?.status === "failed") return "failed";
   if (tool.status === "done" || (turn && isOver(turn))) return "finished";
   return turn && openApprovals(turn).length > 0 ? "waits for you" : "at work";
 }

@@ -2,11 +2,15 @@
 
 import { asProblem } from "../api/problem";
 import { type JsonMap, type Summary, isMap } from "../api/types";
+import { newId } from "../state/ids";
 import type { Page } from "../state/page";
 import { removed } from "./list";
 
 /** How long a deleted session can be brought back. */
 const UNDO_MS = 7_000;
+
+/** How long a copy of a session that is here already is offered. */
+const COPY_MS = 15_000;
 
 export class SessionCommands {
   private asked: AbortController | null = null;
@@ -182,7 +186,21 @@ export class SessionCommands {
       this.page.toast(`"${file.name}" holds no session. Choose a file that was exported here.`, "error");
       return;
     }
-    const made = await this.page.attempt(() => this.page.api.importSession(session as JsonMap));
+    await this.importAs(session, null);
+  }
+
+  private async importAs(session: JsonMap, id: string | null): Promise<void> {
+    const made = await this.page.attempt(async () => {
+      try {
+        return await this.page.api.importSession(session, id);
+      } catch (error) {
+        const problem = asProblem(error);
+        if (id !== null || problem.status !== 409 || problem.busy) throw error;
+        const copy = { label: "Import a copy", run: () => void this.importAs(session, newId()) };
+        this.page.toast("This session is here already.", "info", copy, COPY_MS);
+        return null;
+      }
+    });
     if (!made) return;
     await this.refresh();
     this.page.go(made.session_id);

@@ -59,7 +59,7 @@ export default function SharedPage({ link }: { link: string }) {
           <h2>Nothing was said here yet</h2>
         </div>
       ) : (
-        <MessageList sessionId={link} items={items} busy={reading.live !== ""} after={null} />
+        <MessageList sessionId={link} items={items} settled={items.length} busy={reading.live !== ""} after={null} />
       )}
     </main>
   );

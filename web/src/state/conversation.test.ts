@@ -27,7 +27,7 @@ function opened(...messages: Message[]): Conversation {
 }
 
 function shown(conversation: Conversation): string[] {
-  return itemsShown(conversation).map((item) => {
+  return itemsShown(conversation).items.map((item) => {
     switch (item.kind) {
       case "user":
         return `user${item.pending ? "…" : ""} ${String(item.message.content)}`;
@@ -85,6 +85,13 @@ test("a failure is told after what is stored", () => {
   expect(shown(conversation)).toEqual(["user u", "text half", "failure down"]);
 });
 
+test("that an answer was stopped is told once", () => {
+  const conversation = toldAll(sending(opened(), "r", user("u")), [started(0), event({ type: "request_cancelled", reason: "enough" })]);
+  expect(shown(conversation)).toEqual(["user u", "notice Stopped."]);
+  const half = assistant("half", { interrupted: true });
+  expect(shown(loaded(conversation, stored(user("u"), half)))).toEqual(["user u", "text half"]);
+});
+
 test("events of other requests change nothing", () => {
   const conversation = sending(opened(), "r", user("u"));
   expect(told(conversation, { ...said("x"), request_id: "other" })).toBe(conversation);
@@ -94,17 +101,36 @@ test("messages that stay the same keep their items", () => {
   const messages = () => [user("u"), assistant("a", calls("c")), tool("c", "C")];
   const first = opened(...messages());
   const second = loaded(first, stored(...messages(), user("more")));
-  expect(itemsShown(second).slice(0, 3).every((item, place) => item === itemsShown(first)[place])).toBe(true);
+  expect(itemsShown(second).items.slice(0, 3).every((item, place) => item === itemsShown(first).items[place])).toBe(true);
 });
 
 test("the end of a long session is shown first, and what comes before it later", () => {
   const all = [user("a"), assistant("b"), user("c"), assistant("d")];
   const end = loaded(newConversation("s"), { ...stored(...all.slice(2)), first_index: 2 });
   expect(shown(end)).toEqual(["user c", "text d"]);
-  expect(itemsShown(end)[0]).toMatchObject({ index: 2 });
+  expect(itemsShown(end).items[0]).toMatchObject({ index: 2 });
   const whole = loaded(end, stored(...all));
   expect(shown(whole)).toEqual(["user a", "text b", "user c", "text d"]);
-  expect(itemsShown(whole)[2]).toBe(itemsShown(end)[0]);
+  expect(itemsShown(whole).items[2]).toBe(itemsShown(end).items[0]);
+});
+
+test("a fragment costs what its request has said, not what the session holds", () => {
+  const long = Array.from({ length: 1_000 }, (_, n) => (n % 2 ? assistant(`a${n}`) : user(`u${n}`)));
+  const conversation = opened(...long, user("now"), assistant("Look.", calls("c")));
+  let read = 0;
+  const messages = new Proxy(conversation.messages, {
+    get: (all, place) => {
+      if (typeof place === "string" && Number(place) < 1_000) read += 1;
+      return Reflect.get(all, place) as unknown;
+    },
+  });
+  const running = toldAll(joining({ ...conversation, messages }, "r", 1_000), [started(1_000), called("c"), said("An")]);
+  expect(itemsShown(running)).toMatchObject({ settled: 1_000, items: { length: 1_004 } });
+  expect(read).toBeGreaterThan(0);
+  read = 0;
+  const more = told(running, said("swer"));
+  expect(shown(more).slice(1_000)).toEqual(["user now", "text Look.", "tool c running ", "text* Answer"]);
+  expect(read).toBe(0);
 });
 
 test("a message is removed with the results of its calls", () => {

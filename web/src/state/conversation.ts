@@ -120,38 +120,67 @@ export function isSettled(held: Conversation | null, index: number): boolean {
   return held !== null && index < held.messages.length && !isBusy(held) && held.turn?.status !== "failed";
 }
 
-/** Everything to show, in order. */
-export function itemsShown(held: Conversation): Item[] {
+/** What is shown of a session. */
+export interface Shown {
+  /** Everything, in order. */
+  items: Item[];
+  /** So many of them, from the first on, no event of the request changes. */
+  settled: number;
+}
+
+export const NOTHING_SHOWN: Shown = { items: [], settled: 0 };
+
+/** Everything to show. A fragment of an answer costs what its request has said, however long the session is. */
+export function itemsShown(held: Conversation): Shown {
   const { messages, turn, sent } = held;
   const stored = storedItems(held);
-  if (!turn) return stored;
-  if (turn.status === "done") return withSeen(stored, turn).items;
-  const items = isOver(turn) ? withSeen(stored, turn).items : merged(stored, turn);
-  if (sent && (turn.messageIndex === null || turn.messageIndex >= messages.length)) {
-    const place = isOver(turn) ? items.length : stored.length;
+  if (!turn) return { items: stored, settled: stored.length };
+  const settled = settledBefore(stored, held, turn);
+  const own = stored.slice(settled);
+  const items = isOver(turn) ? withSeen(own, turn).items : merged(own, turn);
+  if (turn.status !== "done" && sent && (turn.messageIndex === null || turn.messageIndex >= messages.length)) {
+    const place = isOver(turn) ? items.length : own.length;
     const user: UserItem = { kind: "user", key: `m${messages.length}`, index: null, message: sent, pending: turn.status === "sending" };
     items.splice(place, 0, user);
   }
   if (turn.status === "failed" && turn.error) items.push({ kind: "failure", key: `${turn.requestId}-failed`, error: turn.error, since: turn.failedAt ?? 0 });
-  if (turn.status === "cancelled") {
+  if (turn.status === "cancelled" && !saysStopped(items.at(-1))) {
     items.push({ kind: "notice", key: `${turn.requestId}-cancelled`, tone: "info", text: "Stopped." });
   }
-  return items;
+  return { items: stored.slice(0, settled).concat(items), settled };
 }
+
+/** Whether it says itself that it was stopped. */
+function saysStopped(item: Item | undefined): boolean {
+  return item?.kind === "text" && item.message?.metadata?.interrupted === true;
+}
+
+/** How many of the stored items stood before a request. */
+function settledBefore(stored: readonly Item[], { messages }: Conversation, { messageIndex }: Turn): number {
+  if (messageIndex === null) return 0;
+  if (messageIndex >= messages.length) return stored.length;
+  return Math.max(0, stored.findLastIndex((item) => item.kind === "user" && item.index === messageIndex));
+}
+
+const storedItemsKnown = new WeakMap<readonly Message[], { asides: readonly Aside[]; items: Item[] }>();
 
 /** What is stored, with what was said aside where it was said. */
 function storedItems({ messages, asides }: Conversation): Item[] {
+  const known = storedItemsKnown.get(messages);
+  if (known?.asides === asides) return known.items;
   let from = 0;
-  const items: Item[] = [];
+  const parts: Item[][] = [];
   for (const aside of asides) {
     if (aside.answers.some((answer) => isKeptIn(answer, messages.slice(aside.after)))) continue;
     let place = Math.max(from, Math.min(aside.after, messages.length));
     // Messages may have been taken away since; a call and its results stay together.
     while (messages[place]?.role === "tool") place += 1;
-    items.push(...itemsOf(messages, from, place), ...asideItems(aside));
+    parts.push(itemsOf(messages, from, place), asideItems(aside));
     from = place;
   }
-  return [...items, ...itemsOf(messages, from)];
+  const items = [...parts, itemsOf(messages, from)].flat();
+  storedItemsKnown.set(messages, { asides, items });
+  return items;
 }
 
 const asideItemsKnown = new WeakMap<Aside, Item[]>();
@@ -174,7 +203,6 @@ function asideItems(aside: Aside): Item[] {
 function withSeen(stored: Item[], turn: Turn): { items: Item[]; seen: Set<string> } {
   const live = new Map(turn.items.flatMap((item) => (item.kind === "tool" ? [[item.callId, item] as const] : [])));
   const seen = new Set<string>();
-  if (live.size === 0) return { items: [...stored], seen };
   const items = stored.map((item) => {
     const told = item.kind === "tool" ? live.get(item.callId) : undefined;
     if (item.kind !== "tool" || !told) return item;

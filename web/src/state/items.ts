@@ -12,7 +12,7 @@ export interface Approval {
   remember: RememberOffer[];
 }
 
-export type ToolStatus = "writing" | "running" | "waiting" | "done" | "failed";
+export type ToolStatus = "writing" | "running" | "waiting" | "done" | "failed" | "denied";
 
 export interface ToolItem {
   kind: "tool";

@@ -86,17 +86,23 @@ function joined(call: ToolItem, message: Message, index: number): ToolItem {
 /** A call with what came of it. */
 export function withResult(call: ToolItem, message: Message): ToolItem {
   const display = message.metadata?.display;
-  const failed = message.metadata?.tool_error === true;
   const took = message.metadata?.duration_ms;
   return {
     ...call,
-    status: failed ? "failed" : "done",
+    status: statusOf(message),
     result: textOf(message.content),
     display: isMap(display) ? display : null,
     parts: message.multipartContent ?? [],
     approval: null,
     took: typeof took === "number" ? took : null,
   };
+}
+
+function statusOf({ metadata }: Message): ToolItem["status"] {
+  // A tool that answered leaves its schema beside its name.
+  const broke = metadata?.tool_plugin !== undefined && metadata.tool_schema === undefined;
+  if (metadata?.tool_error !== true && !broke) return "done";
+  return metadata?.tool_denied === true ? "denied" : "failed";
 }
 
 export function blankTool(key: string, callId: string, name: string, given: ToolItem["arguments"]): ToolItem {

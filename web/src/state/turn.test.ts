@@ -60,6 +60,21 @@ test("a call stands after the text before it, and its result comes to it", () =>
   expect(lines(after(called("c"), answered("c", "no", { tool_error: true })).items)).toEqual(["tool shell failed no"]);
 });
 
+test("a tool that broke has failed, whether it says so or not", () => {
+  const status = (metadata = {}) => lines(after(called("c"), answered("c", "Tool error: on fire", metadata)).items);
+  expect(status({ tool_plugin: "shell" })).toEqual(["tool shell failed Tool error: on fire"]);
+  expect(status({ tool_plugin: "shell", tool_schema: { name: "shell" } })).toEqual(["tool shell done Tool error: on fire"]);
+});
+
+test("a call that was not allowed is told from one that failed", () => {
+  const refused = "Error: this call was not allowed: not today";
+  const status = (metadata = {}) => lines(after(called("c"), answered("c", refused, metadata)).items);
+  expect(status({ tool_error: true, tool_denied: true })).toEqual([`tool shell denied ${refused}`]);
+  // A tool that says the same has failed.
+  expect(status({ tool_error: true })).toEqual([`tool shell failed ${refused}`]);
+  expect(status()).toEqual([`tool shell done ${refused}`]);
+});
+
 test("calls under construction are shown until the call is there", () => {
   const fragment = (text: string) => said("", { tool_calls: [{ index: 0, function: { name: "shell", arguments: text } }] });
   const turn = after(said("I look."), fragment('{"comm'), fragment('and":'));

@@ -9,7 +9,7 @@ import { useApp, usePage } from "../state/page";
 import { Modal } from "./Modal";
 import { openOverlay } from "./overlay";
 import { type ShortcutId, shortcutText } from "./shortcuts";
-import { setSidebar, sidebarShown } from "./sidebar";
+import { showSidebar, toggleSidebar } from "./sidebar";
 import { theme } from "./theme";
 
 interface Entry {
@@ -93,9 +93,9 @@ function useCommands(): Entry[] {
       command("New session", () => page.go(null), "new"),
       command("Settings", () => openOverlay("settings"), "settings"),
       command("Keys", () => openOverlay("shortcuts"), "shortcuts"),
-      command("Show or hide sessions", () => setSidebar(!sidebarShown()), "sidebar"),
+      command("Show or hide sessions", () => toggleSidebar(page), "sidebar"),
       command("Archived sessions", () => {
-        setSidebar(true);
+        showSidebar(page);
         page.sessions.showArchived(true);
       }),
       command("Theme: light", () => theme.set("light")),

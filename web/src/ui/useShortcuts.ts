@@ -5,7 +5,7 @@ import { grouped } from "../sessions/list";
 import { type Page, usePage } from "../state/page";
 import { currentOverlay, openOverlay } from "./overlay";
 import { type ShortcutId, shortcutOf } from "./shortcuts";
-import { setSidebar, sidebarShown } from "./sidebar";
+import { toggleSidebar } from "./sidebar";
 
 export function useShortcuts(): void {
   const page = usePage();
@@ -51,7 +51,7 @@ function run(id: ShortcutId, page: Page): boolean {
     case "copy-answer":
       return clickLast('.answer [aria-label="Copy answer"]');
     case "sidebar":
-      setSidebar(!sidebarShown());
+      toggleSidebar(page);
       return true;
     case "inspector":
       page.store.patch({ panel: page.store.get().panel ? null : "inspector" });
