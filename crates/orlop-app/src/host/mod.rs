@@ -231,7 +231,10 @@ impl Host {
 
     async fn info(&self, request: &ChatRequest, id: &str, session_id: &str) -> Result<RequestInfo> {
         let scope = self.app.scope();
-        let stored = self.app.store().head(scope, session_id).await?.and_then(|head| head.agent);
+        let stored = match &request.session_id {
+            Some(_) => self.app.store().head(scope, session_id).await?.and_then(|head| head.agent),
+            None => None,
+        };
         let agent_id = match stored.or_else(|| request.agent_id.clone()) {
             Some(agent) => agent,
             None => self.app.config().default_agent()?,
@@ -289,13 +292,17 @@ impl Host {
             }
             false => None,
         };
+        let new = NewSession {
+            agent: request.agent_id,
+            id: Some(info.session_id.clone()),
+            metadata: request.metadata,
+        };
         let sent = app
             .begin_request(Request {
-                session: Target::StoredOrNew(NewSession {
-                    agent: request.agent_id,
-                    id: Some(info.session_id.clone()),
-                    metadata: request.metadata,
-                }),
+                session: match session {
+                    Some(_) => Target::StoredOrNew(new),
+                    None => Target::New(new),
+                },
                 history: request.history,
                 at_length: request.at_length,
                 caller_tools: request.caller_tools,

@@ -107,6 +107,8 @@ pub enum Target {
     Stored(String),
     /// A stored one, or a new one if there is none.
     StoredOrNew(NewSession),
+    /// A new one, whose id was made for it: the store need not be asked for it.
+    New(NewSession),
     /// This one.
     Value(Box<Session>),
 }
@@ -289,7 +291,7 @@ impl Application {
     async fn prepare(self, request: Request, request_id: String) -> Result<Driver> {
         let id = match &request.session {
             Target::Stored(id) => id.clone(),
-            Target::StoredOrNew(new) => {
+            Target::StoredOrNew(new) | Target::New(new) => {
                 new.id.clone().unwrap_or_else(|| uuid::Uuid::new_v4().to_string())
             }
             Target::Value(session) => session.id().to_owned(),
@@ -316,7 +318,8 @@ impl Application {
         let Request { session, history, at_length, caller_tools, max_tool_calls, message, .. } =
             request;
         let Request { overrides, stream, persist, approval, preface, instructions, .. } = request;
-        let settled = self.settle_abandoned(id, &lock).await?;
+        let is_made = matches!(session, Target::New(_));
+        let settled = !is_made && self.settle_abandoned(id, &lock).await?;
         if settled && matches!(session, Target::Value(_)) {
             return Err(Error::conflict(format!(
                 "session \"{id}\" had a request that was cut off and has just been closed; load the session and try again"
@@ -389,16 +392,19 @@ impl Application {
             Target::Stored(_) => Ok((self.session(id).await?.session, Vec::new())),
             Target::StoredOrNew(new) => match self.load_session(id).await? {
                 Some(loaded) => Ok((loaded.session, Vec::new())),
-                None => {
-                    let new = NewSession { id: Some(id.to_owned()), ..new };
-                    let made = self.create_ephemeral_session(new).await?.session;
-                    let session = without_mark(&made);
-                    let agent_id = session.agent_id().map(str::to_owned);
-                    let created = EventKind::SessionCreated { agent_id, forked_from: None };
-                    Ok((session, vec![created]))
-                }
+                None => self.made(new, id).await,
             },
+            Target::New(new) => self.made(new, id).await,
         }
+    }
+
+    /// A new session, and the event that it is new.
+    async fn made(&self, new: NewSession, id: &str) -> Result<(Session, Vec<EventKind>)> {
+        let new = NewSession { id: Some(id.to_owned()), ..new };
+        let made = self.create_ephemeral_session(new).await?.session;
+        let session = without_mark(&made);
+        let agent_id = session.agent_id().map(str::to_owned);
+        Ok((session, vec![EventKind::SessionCreated { agent_id, forked_from: None }]))
     }
 
     /// Settles a turn that another process left behind on a session this flow has the lock of.
