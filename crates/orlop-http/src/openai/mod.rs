@@ -11,6 +11,7 @@ mod conversations;
 mod error;
 mod models;
 mod options;
+mod recall;
 mod responses;
 mod shape;
 #[cfg(test)]

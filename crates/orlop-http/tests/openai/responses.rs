@@ -280,18 +280,19 @@ async fn what_was_said_before_a_response_was_cancelled_stays() {
 }
 
 #[tokio::test]
-async fn a_completion_that_joins_a_stored_response_does_not_cancel_it() {
+async fn a_completion_with_the_id_of_a_stored_response_does_not_cancel_it() {
     let gate = Gate::new();
-    let client = Scene::of(vec![ScriptedReply::text(&["x"]).waiting_for(&gate)]).start().await;
+    let reply = || ScriptedReply::text(&["x"]).waiting_for(&gate);
+    let client = Scene::of(vec![reply(), reply()]).start().await;
     let body = json!({ "model": "helper", "input": "a", "background": true });
     let begun = client.request_named("mine", "/responses", &body).send().await.unwrap();
     assert_eq!(begun.status(), 200);
     let messages = json!([{ "role": "user", "content": "a" }]);
     let body = json!({ "model": "helper", "messages": messages, "stream": true });
-    let mut joined =
+    let mut completion =
         client.stream_of(client.request_named("mine", "/chat/completions", &body)).await;
-    joined.next().await.unwrap();
-    drop(joined);
+    completion.next().await.unwrap();
+    drop(completion);
     // The server has noticed that its reader is gone.
     while !client.metrics().await.contains("orlop_streams_open 0") {
         tokio::task::yield_now().await;

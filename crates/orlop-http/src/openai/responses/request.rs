@@ -2,11 +2,12 @@
 
 use super::input;
 use super::resource::Resource;
+use crate::asked::asked_fields;
 use crate::openai::error::{Answer, Failure};
 use crate::openai::options::{caller_tools, output_schema, overrides, tool_choice};
 use orlop_core::{Map, Value};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// What a client asks for. Fields that are not named here are settings, or mean nothing here.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -44,6 +45,11 @@ pub(super) struct Wanted {
 }
 
 impl CreateResponse {
+    /// What it asks for, however the answer is sent.
+    pub(super) fn asked(&self) -> impl Serialize {
+        (&self.model, &self.input, &self.tools, asked_fields(&self.fields))
+    }
+
     pub(super) fn checked(self) -> Answer<Wanted> {
         let Self { model, input, tools, fields } = self;
         let tools = caller_tools(tools.unwrap_or_default())?;

@@ -2,9 +2,10 @@
 
 use super::item::{Item, items_of};
 use super::kept;
-use super::resource::{Ended, Resource, output_of, request_of};
+use super::resource::{Ended, Resource, id_of, output_of, request_of};
 use crate::openai::error::{Answer, Failure};
 use crate::openai::turns::{is_judged, seconds_of};
+use axum::http::StatusCode;
 use orlop_app::store::{EventQuery, TurnRecord};
 use orlop_app::{Application, error_of};
 use orlop_core::types::app_event::{Event, EventKind};
@@ -70,6 +71,15 @@ pub(super) async fn find(
     };
     let request = request.to_owned();
     Ok(Stored { request, record, response, input_start, input_end, end })
+}
+
+/// Whether there is a response to this request.
+pub(in crate::openai) async fn is_known(app: &Application, request: &str) -> Answer<bool> {
+    match find(app, &id_of(request), None).await {
+        Ok(_) => Ok(true),
+        Err(failure) if failure.status() == StatusCode::NOT_FOUND => Ok(false),
+        Err(failure) => Err(failure),
+    }
 }
 
 async fn last_event(app: &Application, request: &str) -> Answer<Option<Event>> {
