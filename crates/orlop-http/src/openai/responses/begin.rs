@@ -2,6 +2,7 @@
 
 use super::input;
 use super::item::Item;
+use super::kept;
 use super::request::Wanted;
 use super::resource::{Resource, id_of};
 use super::stored::{self, CONTEXT, Stored};
@@ -42,6 +43,8 @@ struct Place {
     /// How many messages the session has, and whether it must have so many still.
     length: usize,
     exactly: bool,
+    /// How often messages had been removed from it.
+    removed: usize,
     /// The conversation itself, where its session stays as it is.
     carried: Vec<Message>,
 }
@@ -122,6 +125,7 @@ impl Read<'_> {
         kept.shift_remove("tools");
         kept.shift_remove("instructions");
         kept.insert("input_start".to_owned(), (place.length + place.carried.len()).into());
+        kept.insert("removed_before".to_owned(), place.removed.into());
         ChatRequest {
             session_id: place.session.clone(),
             at_length: place.exactly.then_some(place.length),
@@ -159,7 +163,7 @@ async fn place_after(
     let goes_on = head
         .is_some_and(|head| head.message_count == length && head.agent.as_deref() == Some(model));
     match goes_on {
-        true => Ok(Place { session: Some(session), length, exactly: true, ..Place::default() }),
+        true => Ok(Place { exactly: true, ..at(app, session, length).await? }),
         false => fork(app, previous, model).await,
     }
 }
@@ -178,7 +182,13 @@ async fn place_in(app: &Application, head: Head, model: &str, store: bool) -> An
     if agent.as_deref() != Some(model) {
         app.switch_agent(&id, model).await?;
     }
-    Ok(Place { session: Some(id), length, ..Place::default() })
+    at(app, id, length).await
+}
+
+/// A session that has so many messages.
+async fn at(app: &Application, session: String, length: usize) -> Answer<Place> {
+    let removed = kept::of(app, &session).await?.1.removed.len();
+    Ok(Place { session: Some(session), length, removed, ..Place::default() })
 }
 
 /// A new session that begins with a copy of the conversation.
@@ -201,7 +211,7 @@ async fn fork(app: &Application, previous: &Stored, model: &str) -> Answer<Place
     if agent.as_deref() != Some(model) {
         app.switch_agent(&id, model).await?;
     }
-    Ok(Place { session: Some(id), length, exactly: true, ..Place::default() })
+    Ok(Place { exactly: true, ..at(app, id, length).await? })
 }
 
 /// The input with what its references refer to in their place.
