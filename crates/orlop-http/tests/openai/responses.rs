@@ -1,7 +1,7 @@
 //! Responses that are stored: continued, branched, resumed, cancelled, and nobody else's.
 
 use crate::scene::*;
-use orlop_core::Value;
+use orlop_core::{Partial, Value};
 use orlop_testkit::Gate;
 use orlop_testkit::scripted::*;
 use serde_json::json;

@@ -3,7 +3,7 @@
 use super::begin::{Begun, begin};
 use super::input::listed;
 use super::request::CreateResponse;
-use super::resource::{Ended, id_of, output_of};
+use super::resource::{Ended, id_of};
 use super::stored::{self, Stored};
 use super::stream::Stream;
 use crate::extract::{Path, Query};
@@ -43,8 +43,7 @@ async fn create(caller: Caller, Json(body): Json<CreateResponse>) -> Answer<Show
     let done = finish(&caller, turn).await?;
     let (messages, calls) = (&*done.messages, &*done.calls);
     let ended = Ended { at: done.at, messages, calls, usage: done.usage.as_ref() };
-    let output = output_of(request, &ended.items());
-    Ok(Shown::json(response.completed(&ended, output)))
+    Ok(Shown::json(response.completed(&ended, ended.output(request))))
 }
 
 /// How a stored response is wanted.

@@ -108,8 +108,7 @@ impl Stored {
             EventKind::Final { messages, usage, caller_calls: calls, .. } => {
                 let at = seconds_of(end);
                 let ended = Ended { at, messages, calls, usage: usage.as_ref() };
-                let output = output_of(&self.request, &ended.items());
-                return Ok(self.response.completed(&ended, output));
+                return Ok(self.response.completed(&ended, ended.output(&self.request)));
             }
             EventKind::RequestFailed { error } => error_of(error),
             _ => Error::cancelled("cancelled"),
@@ -123,9 +122,7 @@ impl Stored {
         let items = items_of(messages, &[]);
         let interrupted = messages.last().and_then(|last| last.metadata().get("interrupted"));
         let open = interrupted.is_some_and(|it| *it == true).then(|| items.len().saturating_sub(1));
-        let status = |place: usize| if open == Some(place) { "incomplete" } else { "completed" };
-        let items = items.iter().enumerate();
-        items.map(|(place, item)| item.json(&self.request, place, status(place))).collect()
+        output_of(&self.request, &items, open)
     }
 
     /// Whether its answers wait until they are accepted.

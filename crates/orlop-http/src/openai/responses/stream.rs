@@ -138,9 +138,10 @@ impl Stream {
                 let at = seconds_of(event);
                 let ended = Ended { at, messages, calls, usage: usage.as_ref() };
                 let items = ended.items();
-                self.writer.finish(&items);
+                let cut_off = ended.cut_off(&items);
+                self.writer.finish(&items, cut_off);
                 told.append(&mut self.writer.take());
-                let output = output_of(self.writer.request(), &items);
+                let output = output_of(self.writer.request(), &items, cut_off);
                 let response = self.response.completed(&ended, output);
                 let kind = match response["status"] == "incomplete" {
                     true => "response.incomplete",

@@ -2,7 +2,7 @@
 
 use super::input;
 use super::request::CreateResponse;
-use super::resource::{Ended, Resource, output_of};
+use super::resource::{Ended, Resource};
 use super::stream::{Sent, Stream};
 use crate::openai::tests::*;
 use crate::openai::turns::Translate;
@@ -164,7 +164,7 @@ fn what_was_streamed_is_what_is_stored() {
         let streamed = output(&all(&mut stream, &live));
         let EventKind::Final { messages, caller_calls, .. } = &live[7].kind else { panic!() };
         let ended = Ended { at: 0, messages, calls: caller_calls, usage: None };
-        assert_eq!(streamed, output_of("r", &ended.items()));
+        assert_eq!(streamed, ended.output("r"));
     }
 }
 
