@@ -3,6 +3,7 @@
 use super::chunks::{Chunks, Head, completion};
 use super::conversation::{ChatMessage, messages};
 use super::error::{Answer, Failure};
+use super::fields;
 use super::options::{caller_tools, output_schema, overrides, tool_choice};
 use super::shape::{ChatCompletion, Shown};
 use super::turns::{self, Begun, Caller, Json, event_stream, finish, seconds_now};
@@ -35,6 +36,7 @@ pub(super) async fn create(
 ) -> Answer<Shown<ChatCompletion>> {
     let mut caller = caller.asking_completion(&body.asked());
     let CreateChatCompletion { model, messages: given, tools, stream, fields } = body;
+    fields::check(&fields)?;
     possible(&fields)?;
     let app = caller.app();
     let config = turns::agent(&app, &model)?;
@@ -99,12 +101,6 @@ fn possible(fields: &Map) -> Answer<()> {
         return Err(Failure::bad(
             "n",
             "an agent gives one answer; send n: 1, or ask several times",
-        ));
-    }
-    if given("logprobs").is_some_and(|wanted| wanted != false) {
-        return Err(Failure::bad(
-            "logprobs",
-            "agents do not tell probabilities; leave logprobs out",
         ));
     }
     if given("functions").is_some() || given("function_call").is_some() {

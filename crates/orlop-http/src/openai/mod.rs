@@ -9,6 +9,7 @@ mod content;
 mod conversation;
 mod conversations;
 mod error;
+mod fields;
 mod models;
 mod options;
 mod recall;
