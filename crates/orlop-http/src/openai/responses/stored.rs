@@ -3,6 +3,7 @@
 use super::item::{Item, items_of};
 use super::kept;
 use super::resource::{Ended, Resource, id_of, output_of, request_of};
+use crate::openai::CONTEXT;
 use crate::openai::error::{Answer, Failure};
 use crate::openai::turns::{is_judged, seconds_of};
 use axum::http::StatusCode;
@@ -11,9 +12,6 @@ use orlop_app::{Application, error_of};
 use orlop_core::types::app_event::{Event, EventKind};
 use orlop_core::{Error, Map, Message, Role, Value};
 use std::ops::Range;
-
-/// The key of the caller's context under which a turn keeps what the response repeats.
-pub(super) const CONTEXT: &str = "openai";
 
 /// How many messages are read at once where it is not known how many there are.
 const SOME: usize = 64;
