@@ -58,6 +58,7 @@ pub(super) async fn create(
         caller_tools: tools.clone(),
         overrides: overrides.clone(),
         stream,
+        closely: stream,
         persist: Some(false),
         ..caller.request_with(messages.clone())
     };

@@ -159,7 +159,6 @@ impl Caller {
 
     /// Begins a turn, if there is room for one.
     pub(super) async fn chat(&self, request: ChatRequest) -> Answer<Begun> {
-        let request = ChatRequest { closely: request.stream, ..request };
         Ok(self.server.begin(&self.identity, request, None).await?)
     }
 

@@ -135,7 +135,9 @@ impl Read<'_> {
             caller_tools: wanted.tools.clone(),
             max_tool_calls: wanted.max_tool_calls,
             overrides: wanted.overrides.clone(),
-            stream: wanted.stream,
+            // Whoever reads a response in the background later on wants to read it as it comes.
+            stream: wanted.stream || wanted.background,
+            closely: wanted.stream,
             wait: Wait::Briefly,
             persist: (!wanted.store).then_some(false),
             context: request.context.clone().with(CONTEXT, Value::Object(kept)),

@@ -348,6 +348,9 @@ fn input_items_become_messages() {
             { "type": "custom_tool_call_output", "call_id": "d", "output": [{ "type": "input_text", "text": "2" }] },
             { "type": "mcp_call", "id": "m", "name": "own", "arguments": "{}", "output": "3" },
             { "type": "web_search_call", "id": "w" },
+            { "type": "local_shell_call", "id": "l" },
+            { "type": "apply_patch_call_output", "id": "a" },
+            { "type": "compaction_trigger" },
             { "role": "user", "content": [{ "type": "input_image", "image_url": "https://x/y.png" }] },
         ]),
         expect![[r#"
