@@ -132,6 +132,7 @@ async fn abandon(scene: &Scene, phase: Phase) {
         agent: "default".to_owned(),
         overrides: Map::new(),
         context: map(json!({"theme": "dark"})),
+        asked: None,
         preface: Vec::new(),
         instructions: None,
         stream: true,

@@ -266,6 +266,7 @@ async fn a_turn_that_was_cut_off_goes_on_with_the_model_it_had() {
         agent: "default".to_owned(),
         overrides: Map::new(),
         context: Map::new(),
+        asked: None,
         preface: Vec::new(),
         instructions: None,
         stream: true,

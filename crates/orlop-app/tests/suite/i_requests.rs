@@ -230,6 +230,58 @@ async fn cancelling_late_or_twice_does_no_harm() {
     assert_eq!(unknown.class(), ErrorClass::NotFound);
 }
 
+#[tokio::test]
+async fn a_request_is_joined_by_those_who_ask_for_the_same() {
+    for persist in [None, Some(false)] {
+        let (scene, gate) = (Scene::default(), Gate::new());
+        scene.provider.reply(ScriptedReply::text(&["yes"]).waiting_for(&gate));
+        let app = scene.start().await;
+        let request = |asked: Option<&str>| Request {
+            request_id: Some("r".to_owned()),
+            asked: asked.map(str::to_owned),
+            persist,
+            ..ask("s", "hi")
+        };
+        let first = app.send_request(request(Some("this"))).await.unwrap();
+        gate.reached().await;
+        let known = app.known_request("r").await.unwrap().unwrap();
+        assert_eq!((known.session_id.as_str(), known.asked.as_deref()), ("s", Some("this")));
+        let other = app.send_request(request(Some("that"))).await.err().unwrap();
+        assert_eq!(other.class(), ErrorClass::Conflict, "{other}");
+        // Whoever does not say what is asked joins by the id alone.
+        for asked in [Some("this"), None] {
+            let mut joined = app.send_request(request(asked)).await.unwrap();
+            assert_eq!(joined.take_said(), Some(Vec::new()));
+        }
+        gate.open();
+        first.finish().await.unwrap();
+        assert_eq!(scene.provider.requests().len(), 1);
+        if persist.is_none() {
+            let other = app.send_request(request(Some("that"))).await.err().unwrap();
+            assert_eq!(other.class(), ErrorClass::Conflict);
+            // Another process knows it, too.
+            let again = scene.start().await.send_request(request(Some("this"))).await.unwrap();
+            again.finish().await.unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn whoever_joins_a_request_that_is_not_stored_learns_what_was_said() {
+    let (scene, gate) = (Scene::default().tool(echo("t")), Gate::new());
+    scene.provider.reply(calls("c", "t"));
+    scene.provider.reply(ScriptedReply::text(&["end"]).waiting_for(&gate));
+    let app = scene.start().await;
+    let request =
+        || Request { request_id: Some("r".to_owned()), persist: Some(false), ..ask("s", "go") };
+    let first = app.send_request(request()).await.unwrap();
+    gate.reached().await;
+    let said = app.send_request(request()).await.unwrap().take_said().unwrap();
+    assert_eq!(said.iter().map(Message::text).collect::<Vec<_>>(), ["", "{}"]);
+    gate.open();
+    first.finish().await.unwrap();
+}
+
 #[tokio::test] // I-21
 async fn another_process_cancels_through_the_store() {
     for stream in [true, false] {

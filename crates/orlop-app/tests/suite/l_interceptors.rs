@@ -163,6 +163,32 @@ async fn a_request_that_comes_again_gets_the_answer_it_got() {
 }
 
 #[tokio::test]
+async fn an_answer_is_kept_for_those_who_ask_for_the_same() {
+    let scene =
+        Scene::default().host(ScriptedHost::new("commands").intercept_chat_request(|input, _| {
+            let answer = Handled::text(format!("to {}", input.text));
+            async { Ok(Some(answer.into())) }
+        }));
+    let (host, _) = open_door(&scene).await;
+    for (asked, text, said) in [
+        (Some("1"), "/a", "to /a"),
+        (Some("2"), "/b", "to /b"),
+        (Some("1"), "/a again", "to /a"),
+        (Some("2"), "/b again", "to /b"),
+        (None, "/c", "to /b"),
+    ] {
+        let request = ChatRequest {
+            request_id: Some("r".to_owned()),
+            asked: asked.map(str::to_owned),
+            ..chat_with("s", text, false)
+        };
+        let chat = host.chat(request).await.unwrap();
+        assert_eq!(chat.handled.as_ref().unwrap().text, said);
+        chat.ended().await;
+    }
+}
+
+#[tokio::test]
 async fn only_the_latest_answers_are_kept() {
     let log = Log::new();
     let heard = log.clone();

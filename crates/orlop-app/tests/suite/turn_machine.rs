@@ -13,6 +13,7 @@ fn turn(max_steps: u32) -> Turn {
         agent: "default".to_owned(),
         overrides: Map::new(),
         context: Map::new(),
+        asked: None,
         preface: Vec::new(),
         instructions: None,
         stream: true,

@@ -6,6 +6,7 @@ use super::view::{
     After, Allowed, ApprovalPolicy, Cancel, List, ListRequests, NewRequest, RequestView,
     TurnResult, Verdict,
 };
+use crate::asked::asked_at;
 use crate::begin::Events;
 use crate::caller::{Caller, Chat, Read, told_headers};
 use crate::extract::{Json, OptionalJson, Path, Query};
@@ -18,7 +19,7 @@ use axum::http::{HeaderMap, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use futures::stream::StreamExt;
 use orlop_app::{Approval, ChatRequest, Decision, EventKind, Wait, error_of};
-use orlop_core::{Error, ErrorClass, Value};
+use orlop_core::{Error, Value};
 
 impl Input for HeaderMap {
     fn describe(_: &mut Operation<'_>) {}
@@ -57,9 +58,10 @@ async fn turn(
     let stream = new.stream;
     // A turn that begins must not be answered with a refusal.
     let slot = stream.then(|| caller.server.take_stream(&caller.identity)).transpose()?;
-    let events = match joined(caller, id, &session_id, stream).await? {
+    let asked = asked_at("turn", &new.asked());
+    let events = match joined(caller, id, &session_id, &asked, stream).await? {
         Some(events) => events,
-        None => begun(caller, id, &session_id, headers, new).await?,
+        None => begun(caller, id, &session_id, headers, asked, new).await?,
     };
     let closing = caller.server.closing();
     match slot {
@@ -81,26 +83,27 @@ async fn joined(
     caller: &Caller<Chat>,
     id: &RequestId,
     session_id: &str,
+    asked: &str,
     stream: bool,
 ) -> Result<Option<Events>, Problem> {
     if !id.is_given() {
         return Ok(None);
     }
     let app = caller.app();
-    match app.request_state(id.as_str()).await {
-        Ok(state) if state.session_id == session_id => Ok(Some(match stream {
-            true => app.request_events_closely(id.as_str(), 0).await?,
-            // Whoever waits for the whole is never behind.
-            false => app.request_events(id.as_str(), 0).await?,
-        })),
-        Ok(_) => Err(Error::conflict(format!(
+    let Some(known) = app.known_request(id.as_str()).await? else { return Ok(None) };
+    if known.session_id != session_id {
+        return Err(Error::conflict(format!(
             "the request id \"{}\" belongs to a request of another session; choose another id",
             id.as_str()
         ))
-        .into()),
-        Err(error) if error.class() == ErrorClass::NotFound => Ok(None),
-        Err(error) => Err(error.into()),
+        .into());
     }
+    known.check(id.as_str(), Some(asked))?;
+    Ok(Some(match stream {
+        true => app.request_events_closely(id.as_str(), 0).await?,
+        // Whoever waits for the whole is never behind.
+        false => app.request_events(id.as_str(), 0).await?,
+    }))
 }
 
 /// Begins a turn, and gives its events.
@@ -109,6 +112,7 @@ async fn begun(
     id: &RequestId,
     session_id: &str,
     headers: &HeaderMap,
+    asked: String,
     new: NewRequest,
 ) -> Result<Events, Problem> {
     summary(&caller.app(), session_id).await?;
@@ -124,6 +128,7 @@ async fn begun(
         attachments: new.attachments,
         overrides: new.overrides,
         request_id: Some(id.as_str().to_owned()),
+        asked: Some(asked),
         stream: new.stream,
         wait,
         approval: match new.approval {
