@@ -235,6 +235,26 @@ async fn cancelling_late_or_twice_does_no_harm() {
 }
 
 #[tokio::test] // I-21
+async fn a_request_is_cancelled_while_its_beginning_is_stored() {
+    let (mut scene, stop) = (Scene::says(&["never", "fine"]), Stop::default());
+    let store = StoreDouble::new(scene.store.clone(), &Log::new());
+    scene.store = store.clone();
+    let app = scene.start().await;
+    store.hold_at(&stop);
+    let request = Request { request_id: Some("r".to_owned()), ..ask("s", "hi") };
+    let cancels = async {
+        stop.reached_by(1).await;
+        app.cancel_request("r", "enough").await.unwrap();
+        stop.let_go(1);
+    };
+    let (handle, ()) = tokio::join!(app.send_request(request), cancels);
+    let ended = until(&mut handle.unwrap(), "request_cancelled").await;
+    let EventKind::RequestCancelled { reason } = &ended.kind else { panic!() };
+    assert_eq!((reason.as_str(), scene.provider.requests().len()), ("enough", 0));
+    assert_eq!(talk(&app, "s", "again").await, "hi|again|never");
+}
+
+#[tokio::test] // I-21
 async fn another_process_cancels_through_the_store() {
     for stream in [true, false] {
         let scene = Scene::default();
