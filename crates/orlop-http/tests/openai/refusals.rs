@@ -47,8 +47,11 @@ async fn who_asks_from_where_and_with_what_name() {
     for path in ["/chat/completions", "/responses"] {
         let request = sent(&client, "POST", path).header("x-request-id", "../x");
         let refused = client.refused_request(request).await;
-        let start = "400 invalid_request_error null \"../x\" cannot be a request id";
-        assert!(refused.starts_with(start), "{path}: {refused}");
+        let start = "400 invalid_request_error null";
+        assert!(
+            refused.starts_with(start) && refused.contains("cannot be a request id"),
+            "{path}: {refused}"
+        );
     }
     let models = client.request("GET", "/models").header("x-request-id", "../x");
     assert_eq!(models.send().await.unwrap().status(), 200);
