@@ -255,6 +255,30 @@ async fn a_request_is_cancelled_while_its_beginning_is_stored() {
 }
 
 #[tokio::test] // I-21
+async fn a_request_is_cancelled_while_another_process_has_its_session() {
+    let (scene, gate) = (Scene::default(), Gate::new());
+    scene.provider.reply(ScriptedReply::text(&["one"]).waiting_for(&gate));
+    scene.provider.reply(ScriptedReply::text(&["two"]));
+    let (app, other) = (scene.start().await, scene.start().await);
+    let busy = app.send_request(ask("s", "hi")).await.unwrap();
+    gate.reached().await;
+    let wait = Wait::For(std::time::Duration::from_secs(600));
+    let request = Request { request_id: Some("r".to_owned()), wait, ..ask("s", "again") };
+    let cancels = async {
+        while other.request_state("r").await.is_err() {
+            tokio::task::yield_now().await;
+        }
+        other.cancel_request("r", "enough").await.unwrap();
+    };
+    let (refused, ()) = tokio::join!(other.send_request(request), cancels);
+    let refused = refused.err().unwrap();
+    assert!(refused.is_cancelled() && refused.message() == "enough", "{refused}");
+    gate.open();
+    busy.finish().await.unwrap();
+    assert_eq!(talk(&other, "s", "more").await, "hi|one|more|two");
+}
+
+#[tokio::test] // I-21
 async fn another_process_cancels_through_the_store() {
     for stream in [true, false] {
         let scene = Scene::default();

@@ -42,8 +42,8 @@ pub(super) enum Followed {
 
 /// A turn, as it happens or as a whole.
 pub(super) enum Turn {
-    /// As it happens.
-    Stream(RequestId, EventStream),
+    /// The events of this id, as they happen.
+    Stream(String, EventStream),
     /// As a whole.
     Whole(Box<TurnResult>),
 }
@@ -83,7 +83,8 @@ async fn turn(
     match slot {
         Some(slot) => {
             let source = Source::Request(id.as_str().to_owned());
-            Ok(Turn::Stream(id.clone(), EventStream::new(events, source, 0, closing, slot)))
+            let events = EventStream::new(events, source, 0, closing, slot);
+            Ok(Turn::Stream(id.as_str().to_owned(), events))
         }
         None => tokio::select! {
             biased;
@@ -291,7 +292,7 @@ impl Output for Followed {
 impl IntoResponse for Turn {
     fn into_response(self) -> Response {
         let (id, mut response) = match self {
-            Self::Stream(id, events) => (id.as_str().to_owned(), events.into_response()),
+            Self::Stream(id, events) => (id, events.into_response()),
             Self::Whole(turn) => (turn.request_id.clone(), Json(turn).into_response()),
         };
         if let Ok(id) = HeaderValue::from_str(&id) {
