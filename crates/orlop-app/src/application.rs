@@ -16,13 +16,13 @@ use crate::scope::{Scope, check_id};
 use crate::store::{ChangeNote, Commit, NewEvent, Store, TurnWrite};
 use crate::time::{RuntimeTimer, now};
 use crate::trace::Tracer;
-use crate::turn::{ArgumentSchemas, Pausing, Running};
+use crate::turn::{ArgumentSchemas, Pausing, Running, TakenRequests};
 use crate::watch::{Failures, Watcher};
 use orlop_core::hooks::{ApplicationInitInput, Hook, Runner};
 use orlop_core::types::app_event::{Event, EventKind, SessionState};
 use orlop_core::{
-    ApplicationPlugin, CallContext, Config, Core, Error, HostPlugin, Map, ModelCache, Registered,
-    Result, Session, TriggerSource, Value,
+    ApplicationPlugin, CallContext, CancelToken, Config, Core, Error, HostPlugin, Map, ModelCache,
+    Registered, Result, Session, TriggerSource, Value,
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
@@ -85,6 +85,7 @@ impl Builder {
             door: Door::default(),
             hub: Hub::default(),
             recent: Recent::default(),
+            taken: TakenRequests::default(),
             running: Mutex::default(),
             renewing: tokio::sync::Mutex::default(),
             arguments: ArgumentSchemas::default(),
@@ -181,6 +182,7 @@ pub(crate) struct Shared {
     pub(crate) door: Door,
     pub(crate) hub: Hub,
     pub(crate) recent: Recent,
+    pub(crate) taken: TakenRequests,
     pub(crate) running: Mutex<HashMap<(Scope, String), Running>>,
     /// Held while a login is renewed.
     pub(crate) renewing: tokio::sync::Mutex<()>,
@@ -404,9 +406,19 @@ impl Application {
     }
 
     pub(crate) async fn lock(&self, session_id: &str, wait: Wait) -> Result<SessionLock> {
+        self.lock_unless(session_id, wait, None).await
+    }
+
+    /// The same for somebody who may be cancelled while they wait.
+    pub(crate) async fn lock_unless(
+        &self,
+        session_id: &str,
+        wait: Wait,
+        cancelled: Option<&CancelToken>,
+    ) -> Result<SessionLock> {
         check_id("session", session_id)?;
         let flow = self.flow.clone().unwrap_or_default();
-        self.shared.locks.acquire(&self.scope, session_id, &flow, wait).await
+        self.shared.locks.acquire(&self.scope, session_id, &flow, wait, cancelled).await
     }
 
     /// This handle if it is in a flow, else one in a new flow.

@@ -10,6 +10,9 @@ use orlop_core::{Error, Map, Result, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// The number of an event that could not be given one.
+const UNNUMBERED: u64 = 0;
+
 /// Which events to follow.
 #[derive(Debug, Clone, Default)]
 pub struct Follow {
@@ -44,6 +47,25 @@ impl Application {
         let numbers = self.shared.store.publish(&self.scope, vec![new.clone()], 0).await?;
         let told = self.tell(vec![new], numbers.first);
         told.into_iter().next().ok_or_else(|| Error::internal("the event was lost"))
+    }
+
+    /// A number of its own for an event that is not stored: whoever counts on by it misses nothing,
+    /// and gets nothing twice. What it tells of is so, and told without one if need be.
+    pub(crate) async fn unstored_number(&self) -> u64 {
+        match self.shared.store.publish(&self.scope, Vec::new(), 1).await {
+            Ok(numbers) => numbers.reserved.start,
+            Err(error) => {
+                tracing::warn!(target: "orlop::app", %error, "an event is told without a number");
+                UNNUMBERED
+            }
+        }
+    }
+
+    /// The number of the newest stored event that a query is about, whatever it is to come after.
+    pub(crate) async fn newest_event(&self, query: &EventQuery) -> Result<u64> {
+        let newest = EventQuery { after: 0, limit: 1, newest: true, ..query.clone() };
+        let events = self.shared.store.events(&self.scope, &newest).await?;
+        Ok(events.last().map_or(0, |event| event.seq))
     }
 
     /// Events of this scope: those after a number that are stored, then those that happen. A
@@ -129,7 +151,15 @@ impl Following {
     async fn read_store(&mut self) -> Option<()> {
         let query =
             EventQuery { session: self.session.clone(), after: self.last, ..EventQuery::default() };
-        match self.app.shared.store.events(&self.app.scope, &query).await {
+        let read = async {
+            let events = self.app.shared.store.events(&self.app.scope, &query).await?;
+            if events.is_empty() && self.caught_up == 0 {
+                // A number that is yet to come would hide what happens until then.
+                self.last = self.last.min(self.app.newest_event(&query).await?);
+            }
+            Ok::<_, Error>(events)
+        };
+        match read.await {
             Ok(events) if events.is_empty() => {
                 self.behind = false;
                 self.caught_up = self.last;

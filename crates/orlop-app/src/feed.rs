@@ -5,7 +5,7 @@ use crate::lock::locked;
 use crate::said::Said;
 use futures::stream::{BoxStream, StreamExt};
 use orlop_core::Message;
-use orlop_core::types::app_event::Event;
+use orlop_core::types::app_event::{Event, EventKind};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 use tokio::sync::Notify;
@@ -15,6 +15,9 @@ const MAX_WAITING: usize = 20_000;
 
 /// How many events a reader that is told when it is slow may be behind.
 const MAX_BEHIND: u64 = 1_024;
+
+/// How many bytes are held of what was said in messages that are whole by now.
+const MAX_SAID: usize = 512 * 1024;
 
 /// How many fragments there are before those that everybody has seen are put together.
 const LOOSE: usize = 16;
@@ -36,8 +39,8 @@ struct FeedState {
     held: VecDeque<Held>,
     /// How many events there were so far.
     told: u64,
-    /// How many of them are fragments.
-    fragments: usize,
+    /// Whether there were fragments since the last message that is whole.
+    is_speaking: bool,
     /// How many fragments are held one by one, and with how many they are put together.
     loose: usize,
     loose_at_most: usize,
@@ -78,6 +81,38 @@ impl Held {
         matches!(&self.what, What::One(event) if event.kind.is_durable())
     }
 
+    /// Whether it is a fragment with something to read in it: no progress of a tool, and no piece of
+    /// a call, which is told as a whole.
+    fn is_said(&self) -> bool {
+        match &self.what {
+            What::One(event) => match &event.kind {
+                EventKind::Partial { message } => {
+                    !(message.content.is_empty() && message.reasoning.is_empty())
+                }
+                _ => false,
+            },
+            What::Said(_) => true,
+        }
+    }
+
+    /// Whether it is a fragment that says nothing.
+    fn is_idle(&self) -> bool {
+        !self.is_durable() && !self.is_said()
+    }
+
+    /// About how many bytes a fragment takes.
+    fn size(&self) -> usize {
+        match &self.what {
+            What::One(event) => match &event.kind {
+                EventKind::Partial { message } => {
+                    size_of::<Event>() + message.content.len() + message.reasoning.len()
+                }
+                _ => 0,
+            },
+            What::Said(said) => said.size(),
+        }
+    }
+
     /// The first event with a number above `after`, and how many were told before it.
     fn next(&self, after: u64) -> Option<(u64, Arc<Event>)> {
         match &self.what {
@@ -99,9 +134,9 @@ impl Feed {
             state.told += 1;
             state.held.push_back(Held { place, what: What::One(event) });
             if durable {
-                state.forget_fragments();
+                state.settle_fragments();
             } else {
-                state.fragments += 1;
+                state.is_speaking = true;
                 state.loose += 1;
                 state.put_together();
             }
@@ -153,6 +188,8 @@ impl Feed {
     fn read_within(self: &Arc<Self>, after: u64, most: u64) -> BoxStream<'static, Arc<Event>> {
         let reader = {
             let mut state = locked(&self.state);
+            // A number that is yet to come would hide what happens until then.
+            let after = state.held.back().map_or(after, |newest| after.min(newest.last()));
             state.next_reader += 1;
             let id = state.next_reader;
             state.readers.insert(id, after);
@@ -172,15 +209,52 @@ impl FeedState {
         self.readers.values().copied().min().unwrap_or(u64::MAX)
     }
 
-    /// A finished message has all its fragments, so only readers in the middle of them need them.
-    fn forget_fragments(&mut self) {
+    /// Whether the last event was told.
+    fn is_over(&self) -> bool {
+        let last = self.held.back().map(|held| &held.what);
+        matches!(last, Some(What::One(event)) if event.kind.ends_request())
+    }
+
+    /// Puts what was said of a message together that is whole by now, for those who come back in the
+    /// middle of it. What says nothing at its end only readers in the middle of that need.
+    fn settle_fragments(&mut self) {
         // Many durable events in a row must not each look at all of them.
-        if self.fragments == 0 {
+        if !std::mem::take(&mut self.is_speaking) {
             return;
         }
         let seen = self.seen();
-        self.held.retain(|held| held.is_durable() || held.last() > seen);
+        for held in std::mem::take(&mut self.held) {
+            if held.is_durable() {
+                while self.held.back().is_some_and(|it| it.is_idle() && it.last() <= seen) {
+                    self.held.pop_back();
+                }
+            }
+            self.hold(held, seen);
+        }
+        for held in &mut self.held {
+            if let What::Said(said) = &mut held.what {
+                said.close();
+            }
+        }
+        self.forget_earliest(seen);
         self.count_fragments();
+    }
+
+    /// Lets go of what was said first where it is too much, a message at a time: one with a hole in it
+    /// would be worse than none.
+    fn forget_earliest(&mut self, seen: u64) {
+        let mut size: usize = self.held.iter().map(Held::size).sum();
+        while size > MAX_SAID {
+            let Some(start) = self.held.iter().position(|held| !held.is_durable()) else { return };
+            let rest = self.held.iter().skip(start);
+            let message: Vec<&Held> = rest.take_while(|held| !held.is_durable()).collect();
+            if message.last().is_some_and(|last| last.last() > seen) {
+                return;
+            }
+            size -= message.iter().map(|held| held.size()).sum::<usize>();
+            let count = message.len();
+            self.held.drain(start..start + count);
+        }
     }
 
     /// Puts fragments together that everybody has seen. If there are too many that somebody has not,
@@ -219,7 +293,6 @@ impl FeedState {
 
     fn count_fragments(&mut self) {
         let fragments = self.held.iter().filter(|held| !held.is_durable());
-        self.fragments = fragments.clone().count();
         self.loose = fragments.filter(|held| matches!(held.what, What::One(_))).count();
         // Looking at those that somebody has not seen again and again would cost more than they do.
         self.loose_at_most = self.loose * 2;
@@ -257,7 +330,7 @@ impl Reader {
                     state.readers.insert(self.id, event.seq);
                     return Some(event);
                 }
-                if state.ended {
+                if state.ended || state.is_over() {
                     return None;
                 }
             }
@@ -277,7 +350,6 @@ mod tests {
     use super::*;
     use crate::time::rfc3339;
     use orlop_core::Partial;
-    use orlop_core::types::app_event::EventKind;
     use serde_json::json;
 
     fn event(seq: u64, kind: EventKind) -> Arc<Event> {
@@ -339,7 +411,67 @@ mod tests {
         (1..=100).for_each(|seq| after.push(fragment(seq)));
         after.push(event(101, EventKind::SessionDeleted {}));
         after.end();
-        assert_eq!(all(&after, 0).await.len(), 1, "a message that is whole has its fragments");
+        let told = all(&after, 0).await;
+        assert_eq!(told.len(), 101, "what was said is kept for those who come back");
+        assert_eq!(locked(&after.state).held.len(), 6, "and put together");
+    }
+
+    fn text(seq: u64, text: &str) -> Arc<Event> {
+        event(seq, EventKind::Partial { message: Partial::text(text) })
+    }
+
+    fn whole(seq: u64) -> Arc<Event> {
+        event(seq, EventKind::AnswerRestarted {})
+    }
+
+    #[tokio::test]
+    async fn what_says_nothing_at_the_end_of_a_message_goes_with_it() {
+        let feed = Arc::new(Feed::default());
+        let part = |seq| {
+            event(seq, EventKind::ToolPartial { call_id: "c".to_owned(), part: json!("out") })
+        };
+        for told in [text(1, "a"), part(2), text(3, "b"), part(4), part(5), whole(6), part(7)] {
+            feed.push(told);
+        }
+        feed.push(whole(8));
+        feed.end();
+        // One in the middle stays, so that the numbers of a text have no hole.
+        let numbers: Vec<u64> = all(&feed, 0).await.iter().map(|it| it.seq).collect();
+        assert_eq!(numbers, [1, 2, 3, 6, 8]);
+    }
+
+    #[tokio::test]
+    async fn of_too_much_that_was_said_the_earliest_message_goes_as_a_whole() {
+        let feed = Arc::new(Feed::default());
+        let half = "x".repeat(MAX_SAID / 2 - 4096);
+        for message in 0..4u64 {
+            let first = message * 10 + 1;
+            feed.push(text(first, &half));
+            feed.push(text(first + 1, "end"));
+            feed.push(whole(first + 2));
+        }
+        let numbers = async |after| {
+            let told = feed.read(after).map(|it| it.seq);
+            told.collect::<Vec<u64>>().await
+        };
+        feed.end();
+        assert_eq!(numbers(0).await, [3, 13, 21, 22, 23, 31, 32, 33]);
+        assert_eq!(numbers(21).await, [22, 23, 31, 32, 33]);
+        let held = locked(&feed.state).held.iter().map(Held::size).sum::<usize>();
+        assert!(held <= MAX_SAID, "{held}");
+    }
+
+    #[tokio::test]
+    async fn a_number_that_is_yet_to_come_hides_nothing() {
+        let feed = Arc::new(Feed::default());
+        feed.push(text(1, "a"));
+        let mut far = feed.read(1_000);
+        feed.push(text(2, "b"));
+        assert_eq!(far.next().await.unwrap().seq, 2);
+        let cancelled = EventKind::RequestCancelled { reason: "enough".to_owned() };
+        feed.push(event(3, cancelled));
+        // Nothing follows the last event, though the turn is not closed yet.
+        assert!(feed.read(3).next().await.is_none());
     }
 
     #[tokio::test]

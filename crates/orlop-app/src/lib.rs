@@ -64,7 +64,7 @@ pub use supply::{PluginHealth, PluginInfo, Supplied, Supplier};
 pub use time::{now, rfc3339, unix_seconds};
 pub use turn::{
     Approval, Decision, KnownRequest, Recovery, Request, RequestHandle, RequestState,
-    RequestStatus, Target, TurnInfo, Unbegun, WaitingCall, error_of,
+    RequestStatus, Taken, Target, TurnInfo, Unbegun, WaitingCall, error_of,
 };
 pub use undo::Difference;
 pub use watch::{RanIn, RanTo, UnderWay, Watcher, Watchers};

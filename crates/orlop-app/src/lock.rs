@@ -4,7 +4,7 @@
 
 use crate::scope::Scope;
 use crate::store::{Acquired, Lease, Store};
-use orlop_core::{Error, Result};
+use orlop_core::{CancelToken, Cancellation, Error, Result};
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -187,6 +187,7 @@ impl Locks {
         session: &str,
         flow: &Flow,
         wait: Wait,
+        cancelled: Option<&CancelToken>,
     ) -> Result<SessionLock> {
         if let Some(held) = flow.held(session) {
             return Ok(SessionLock(held));
@@ -197,8 +198,8 @@ impl Locks {
             Wait::Briefly => Some(Instant::now() + AFTERMATH),
             Wait::For(time) => Some(Instant::now() + time),
         };
-        let turn = self.queue(scope, session, deadline).await?;
-        let lease = self.lease(scope, session, deadline).await?;
+        let turn = unless(cancelled, self.queue(scope, session, deadline)).await??;
+        let lease = self.lease(scope, session, deadline, cancelled).await?;
         let lost = Arc::new(AtomicBool::new(false));
         let renewing = renew(self.store.clone(), scope.clone(), lease.clone(), lost.clone());
         let held = Arc::new(Held {
@@ -271,6 +272,7 @@ impl Locks {
         scope: &Scope,
         session: &str,
         deadline: Option<Instant>,
+        cancelled: Option<&CancelToken>,
     ) -> Result<Lease> {
         // Each lease has an owner of its own: another flow of this process is another owner.
         let owner = format!("{}/{}", self.owner, uuid::Uuid::new_v4());
@@ -291,11 +293,22 @@ impl Locks {
                         return Err(busy(session));
                     }
                     let pause_now = pause.min(remaining.max(Duration::from_millis(1))).min(left);
-                    tokio::time::sleep(pause_now).await;
+                    // Not while it asks: the store might say yes to nobody.
+                    unless(cancelled, tokio::time::sleep(pause_now)).await?;
                     pause = (pause * 2).min(Duration::from_millis(200));
                 }
             }
         }
+    }
+}
+
+/// Does the work, unless whoever wants it is cancelled before it is done.
+async fn unless<T>(cancelled: Option<&CancelToken>, work: impl Future<Output = T>) -> Result<T> {
+    let Some(token) = cancelled else { return Ok(work.await) };
+    tokio::select! {
+        biased;
+        () = token.cancelled() => Err(Error::cancelled("the request was cancelled")),
+        done = work => Ok(done),
     }
 }
 

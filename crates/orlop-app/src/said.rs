@@ -53,6 +53,17 @@ impl Said {
         true
     }
 
+    /// Gives back the room that was kept for more.
+    pub(crate) fn close(&mut self) {
+        self.text.shrink_to_fit();
+        self.pieces.shrink_to_fit();
+    }
+
+    /// About how many bytes it takes.
+    pub(crate) fn size(&self) -> usize {
+        size_of::<Self>() + self.text.capacity() + self.pieces.capacity() * size_of::<Piece>()
+    }
+
     pub(crate) fn first(&self) -> u64 {
         self.first
     }

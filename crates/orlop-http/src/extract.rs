@@ -68,10 +68,7 @@ impl FromRequest<Server> for JsonText {
     async fn from_request(request: Request, server: &Server) -> Result<Self, Problem> {
         check_json(request.headers())?;
         let body = body_of(request, server).await?;
-        let text = String::from_utf8(body.into()).map_err(|_| {
-            Problem::from(Error::bad_argument("the body is not UTF-8; send JSON as UTF-8"))
-        })?;
-        Ok(Self(text))
+        Ok(Self(object_text(&body)?.to_owned()))
     }
 }
 
@@ -137,6 +134,11 @@ fn not_json() -> Problem {
 
 /// What a body says, which has to be an object.
 pub(crate) fn parsed<T: DeserializeOwned>(body: &[u8]) -> Result<T, Error> {
+    serde_json::from_str(object_text(body)?).map_err(unfit)
+}
+
+/// The text of a body that is an object, in which no key is there twice.
+fn object_text(body: &[u8]) -> Result<&str, Error> {
     // What nobody looks at has to be text as well.
     let Ok(body) = std::str::from_utf8(body) else {
         return Err(Error::bad_argument("the body is not UTF-8; send JSON as UTF-8"));
@@ -145,14 +147,17 @@ pub(crate) fn parsed<T: DeserializeOwned>(body: &[u8]) -> Result<T, Error> {
     if body.trim_start().starts_with('[') {
         return Err(Error::wrong_type("the body is a list; send an object"));
     }
-    let wrong = |error: serde_json::Error| match error.classify() {
+    unique_keys::check(body).map_err(unfit)?;
+    Ok(body)
+}
+
+fn unfit(error: serde_json::Error) -> Error {
+    match error.classify() {
         serde_json::error::Category::Data => {
             Error::wrong_type(format!("the body does not fit: {error}; correct it"))
         }
         _ => Error::bad_argument(format!("the body is no JSON: {error}; correct it")),
-    };
-    unique_keys::check(body).map_err(wrong)?;
-    serde_json::from_str(body).map_err(wrong)
+    }
 }
 
 impl<T: DeserializeOwned> FromRequestParts<Server> for Query<T> {

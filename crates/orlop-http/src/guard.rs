@@ -5,7 +5,7 @@
 //! only if the configuration names them.
 
 use crate::problem::Problem;
-use crate::request_id::{Refused, RequestId};
+use crate::request_id::{RequestId, TURNS};
 use crate::server::Server;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
@@ -50,9 +50,7 @@ pub(crate) async fn check(State(server): State<Server>, request: Request, next: 
 }
 
 fn admitted(server: &Server, request: &Request) -> Result<(), Problem> {
-    if let Some(Refused(problem)) = request.extensions().get() {
-        return Err(problem.clone());
-    }
+    named(request)?;
     let headers = request.headers();
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     if server.is_open() && !server.is_named(host) {
@@ -78,6 +76,18 @@ fn admitted(server: &Server, request: &Request) -> Result<(), Problem> {
     }
 }
 
+/// Refuses a turn that is named by a header which is no id; turns whose bodies may name them see to that
+/// themselves. Elsewhere nobody needs the name, and what stands between may have made it.
+fn named(request: &Request) -> Result<(), Problem> {
+    let route = request.extensions().get::<MatchedPath>().map_or("", MatchedPath::as_str);
+    let is_turn = request.method() == Method::POST && TURNS.contains(&route);
+    let is_named_by_body = route.starts_with("/api/");
+    match request.extensions().get::<RequestId>() {
+        Some(id) if is_turn && !is_named_by_body => id.check(),
+        _ => Ok(()),
+    }
+}
+
 fn foreign() -> Problem {
     Problem::forbidden(
         "this page is not one of the server's; add its origin to server.origins to let it in",
@@ -96,7 +106,7 @@ fn allow(headers: &mut HeaderMap, origin: HeaderValue, wanted: Option<HeaderValu
     }
     for (name, value) in [
         (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, PATCH, DELETE"),
-        (header::ACCESS_CONTROL_EXPOSE_HEADERS, "x-request-id, retry-after"),
+        (header::ACCESS_CONTROL_EXPOSE_HEADERS, "x-request-id, retry-after, x-should-retry"),
         (header::ACCESS_CONTROL_MAX_AGE, "600"),
         (HeaderName::from_static("cross-origin-resource-policy"), "cross-origin"),
     ] {
@@ -154,5 +164,7 @@ mod tests {
         assert_eq!(vary, ["accept-encoding", "origin", "access-control-request-headers"]);
         assert_eq!(headers["access-control-allow-headers"], "authorization, x-stainless-os");
         assert_eq!(headers["access-control-allow-origin"], "https://app.example");
+        let exposed = "x-request-id, retry-after, x-should-retry";
+        assert_eq!(headers["access-control-expose-headers"], exposed);
     }
 }

@@ -134,7 +134,7 @@ impl From<Error> for Problem {
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         if self.status.is_server_error() {
-            tracing::error!(target: "orlop::http", status = self.status.as_u16(), error_type = self.error_type, message = self.message, "a request failed");
+            tracing::error!(target: "orlop::http", status = self.status.as_u16(), error_type = self.error_type, error = self.message, "a request failed");
         }
         let title = self.status.canonical_reason().unwrap_or("Client Closed Request");
         let document = Document {
@@ -162,5 +162,47 @@ impl IntoResponse for Problem {
         // For routes whose clients read errors in another shape.
         response.extensions_mut().insert(self);
         response
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::unique_keys;
+    use std::io::Write;
+    use std::sync::{Arc, Mutex};
+
+    #[derive(Clone, Default)]
+    struct Lines(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Lines {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().extend(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// The one line that this logs as JSON, as a server does that is told to.
+    pub(crate) fn logged(work: impl FnOnce()) -> serde_json::Value {
+        let lines = Lines::default();
+        let held = lines.clone();
+        let log = tracing_subscriber::fmt().json().flatten_event(true).with_span_list(false);
+        let log = log.with_writer(move || held.clone()).finish();
+        tracing::subscriber::with_default(log, work);
+        let line = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+        unique_keys::check(&line).unwrap();
+        serde_json::from_str(&line).unwrap()
+    }
+
+    #[test]
+    fn what_is_logged_as_json_has_every_key_once() {
+        let line = logged(|| drop(Problem::from(Error::internal("it broke")).into_response()));
+        assert_eq!(line["message"], "a request failed");
+        assert!(line["error"].as_str().unwrap().contains("it broke"), "{line}");
+        assert_eq!((&line["status"], &line["error_type"]), (&500.into(), &"internal".into()));
     }
 }

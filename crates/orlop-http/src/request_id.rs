@@ -19,8 +19,14 @@ pub(crate) const HEADER: HeaderName = HeaderName::from_static("x-request-id");
 pub struct RequestId {
     id: String,
     given: bool,
+    /// What the client sent in place of an id, if that is none.
+    odd: Option<String>,
     trace_parent: Option<String>,
 }
+
+/// Routes whose requests are turns, as they are documented.
+pub(crate) const TURNS: &[&str] =
+    &["/api/v1/sessions/{id}/requests", "/v1/chat/completions", "/v1/responses"];
 
 impl RequestId {
     /// The id.
@@ -39,11 +45,21 @@ impl RequestId {
     }
 
     /// The same request under the id that its body gives it, if it does.
-    #[must_use]
-    pub(crate) fn or_of_body(self, id: Option<String>) -> Self {
+    pub(crate) fn or_of_body(self, id: Option<String>) -> Result<Self, Problem> {
         match id {
-            Some(id) => Self { id, given: true, ..self },
-            None => self,
+            Some(id) => {
+                orlop_app::check_id("request", &id)?;
+                Ok(Self { id, given: true, odd: None, ..self })
+            }
+            None => self.check().map(|()| self),
+        }
+    }
+
+    /// Refuses what cannot name a turn, though the client meant it to.
+    pub(crate) fn check(&self) -> Result<(), Problem> {
+        match &self.odd {
+            Some(odd) => Ok(orlop_app::check_id("request", odd)?),
+            None => Ok(()),
         }
     }
 
@@ -70,12 +86,9 @@ impl FromRequestParts<Server> for RequestId {
 }
 
 fn fresh() -> RequestId {
-    RequestId { id: uuid::Uuid::new_v4().to_string(), given: false, trace_parent: None }
+    let id = uuid::Uuid::new_v4().to_string();
+    RequestId { id, given: false, odd: None, trace_parent: None }
 }
-
-/// What is wrong with the id that the client chose. Such a request is refused.
-#[derive(Clone)]
-pub(crate) struct Refused(pub(crate) Problem);
 
 /// Gives every request its id, and the response the id it did not set itself.
 pub(crate) async fn assign(mut request: Request, next: Next) -> Response {
@@ -84,11 +97,8 @@ pub(crate) async fn assign(mut request: Request, next: Next) -> Response {
         Some(given) => {
             let given = given.to_str().unwrap_or_default().to_owned();
             match orlop_app::check_id("request", &given) {
-                Ok(()) => RequestId { id: given, given: true, trace_parent: None },
-                Err(error) => {
-                    request.extensions_mut().insert(Refused(error.into()));
-                    fresh()
-                }
+                Ok(()) => RequestId { id: given, given: true, ..fresh() },
+                Err(_) => RequestId { odd: Some(given), ..fresh() },
             }
         }
     };

@@ -4,6 +4,7 @@
 
 use crate::openai::{ErrorDocument, PREFIX as OPENAI};
 use crate::problem::Document;
+use crate::request_id::TURNS;
 use crate::server::Server;
 use axum::Router;
 use axum::handler::Handler;
@@ -143,6 +144,9 @@ impl Routes {
         };
         H::describe(&mut operation);
         let refused = if self.prefix == OPENAI { "OpenAiError" } else { "Problem" };
+        let is_turn = name == "post" && TURNS.contains(&path.as_str());
+        let named = if is_turn { "TurnId" } else { "RequestId" };
+        operation.parameters.push(json!({ "$ref": format!("#/components/parameters/{named}") }));
         let operation = operation.document(summary, &operation_id::<H>(name, &path), refused);
         let methods = self.paths.entry(path.clone()).or_insert_with(|| json!({}));
         methods[name] = operation;
@@ -170,7 +174,12 @@ impl Routes {
                 "parameters": {
                     "RequestId": {
                         "name": "x-request-id", "in": "header", "required": false,
-                        "description": "The id of the request, and of the turn that it begins. Without it a fresh one is made.",
+                        "description": "The id of the request. Without it, or where it is no id, a fresh one is made.",
+                        "schema": { "type": "string" },
+                    },
+                    "TurnId": {
+                        "name": "x-request-id", "in": "header", "required": false,
+                        "description": "The id of the request, and of the turn that it begins, unless the body names it. Without it a fresh one is made.",
                         "schema": { "type": "string", "pattern": ID, "maxLength": orlop_app::MAX_ID },
                     },
                 },
@@ -297,7 +306,6 @@ impl Operation<'_> {
         if let Some(right) = self.security {
             document["security"] = json!([{ "token": [right] }]);
         }
-        self.parameters.push(json!({ "$ref": "#/components/parameters/RequestId" }));
         document["parameters"] = self.parameters.into();
         for response in self.responses.values_mut().filter(|it| it.get("$ref").is_none()) {
             response["headers"] = json!({ "x-request-id": reference("RequestId") });

@@ -58,11 +58,15 @@ pub(crate) fn events(tx: &mut dyn Tx, scope: &Scope, query: &EventQuery) -> Resu
             conditions += &format!(" AND {column} = ${}", params.len());
         }
     }
+    let order = if query.newest { "seq DESC" } else { "seq" };
     let sql = format!(
         "SELECT seq, at, session, request, body FROM events \
-         WHERE tenant = $1 AND user_id = $2 AND seq > $3{conditions} ORDER BY seq LIMIT $4"
+         WHERE tenant = $1 AND user_id = $2 AND seq > $3{conditions} ORDER BY {order} LIMIT $4"
     );
-    let rows = tx.query(&sql, &params)?;
+    let mut rows = tx.query(&sql, &params)?;
+    if query.newest {
+        rows.reverse();
+    }
     rows.into_iter()
         .map(|mut row| {
             Ok(Event {

@@ -4,7 +4,7 @@ import { backoff, follow } from "./follow";
 import { Problem } from "./problem";
 import type { Event } from "./types";
 
-type Answer = string | Problem;
+type Answer = string | Problem | Response;
 
 /** A server that gives one answer a call, and notes what it was asked for. */
 function server(answers: Answer[]) {
@@ -14,7 +14,7 @@ function server(answers: Answer[]) {
     const answer = answers.shift();
     if (answer === undefined) throw new Error("asked too often");
     if (answer instanceof Problem) throw answer;
-    return new Response(answer);
+    return answer instanceof Response ? answer : new Response(answer);
   };
   return { asked, client: { raw } as unknown as Client };
 }
@@ -64,6 +64,12 @@ test("a request is posted once it was heard, and followed from then on", async (
   const ran = await run([unreachable, event(5), event(6, "final")], { path: "/requests", body: "x" });
   expect(ran.asked).toEqual(["POST /requests -", "POST /requests -", "GET /events?after=5 5"]);
   expect(ran.seen).toEqual([5, 6]);
+});
+
+test("nothing is asked for again where nothing follows", async () => {
+  const ran = await run([event(1), new Response(null, { status: 204 })]);
+  expect(ran.asked).toHaveLength(2);
+  expect(ran.failure).toBeNull();
 });
 
 test("what trying again cannot mend is thrown", async () => {

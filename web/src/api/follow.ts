@@ -67,6 +67,8 @@ export async function follow(options: FollowOptions): Promise<void> {
       const response = begin
         ? await client.raw(begin.path, { body: begin.body, headers, signal: connection.signal })
         : await client.raw(path(after), { headers, signal: connection.signal });
+      // Everything was told already.
+      if (response.status === 204) return;
       if (!response.body) throw new Problem(0, "unreachable", "The server's answer has no body.");
       begin = undefined;
       connected = true;

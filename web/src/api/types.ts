@@ -67,7 +67,7 @@ export type Session = Pick<Schemas["LoadedSession"], "session_id" | "revision" |
 
 /** A request and how far it is. */
 export type RequestState = Omit<Read<Schemas["RequestView"]>, "status"> & {
-  status: "running" | "waiting" | "completed" | "failed" | "cancelled";
+  status: "queued" | "running" | "waiting" | "completed" | "failed" | "cancelled";
 };
 
 /** Why a request failed. */

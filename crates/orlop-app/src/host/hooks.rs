@@ -306,9 +306,9 @@ impl Application {
         self.tell_hosts(Hook::OnTurnPersisted, &info).await;
     }
 
-    /// Waits until a turn has left nothing to do. One of another process is over with its last
+    /// Waits until a request has left nothing to do. One of another process is over with its last
     /// event.
-    pub(crate) async fn settled(&self, request: &str) {
+    pub async fn settled(&self, request: &str) {
         if let Some(feed) = self.shared.hub.feed(&self.scope, request) {
             return feed.closed().await;
         }

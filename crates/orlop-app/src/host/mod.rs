@@ -13,7 +13,7 @@ use crate::lock::Wait;
 use crate::pace::{Stage, Streams};
 use crate::scope::check_id;
 use crate::sessions::NewSession;
-use crate::turn::{Approval, Request, Target};
+use crate::turn::{Approval, Request, Taken, Target};
 use futures::stream::{BoxStream, StreamExt};
 use hooks::{Inside, Listener};
 use orlop_core::hooks::{
@@ -23,9 +23,6 @@ use orlop_core::types::app_event::{Event, EventKind, SessionState};
 use orlop_core::{CallContext, Error, Map, Message, Result, Value};
 use std::sync::Arc;
 use tracing::Instrument;
-
-/// The number of an event that could not be given one.
-const UNNUMBERED: u64 = 0;
 
 /// The door, open.
 #[derive(Clone)]
@@ -169,28 +166,42 @@ impl Host {
     /// Takes a request. It goes on if whoever sent it does not wait for it.
     pub async fn chat(&self, request: ChatRequest) -> Result<Chat> {
         let inside = self.app.enter()?;
+        let fresh = || uuid::Uuid::new_v4().to_string();
+        let ids = (
+            request.request_id.clone().unwrap_or_else(fresh),
+            request.session_id.clone().unwrap_or_else(fresh),
+        );
+        check_id("request", &ids.0)?;
+        let taken = self.app.take_request(&ids.0, &ids.1);
         let host = self.clone();
-        let taken = async move { host.taken(request, inside).await };
+        let work = async move { taken.told(host.taken(request, ids, &taken, inside).await) };
         let pace = &self.app.shared.pace;
-        let taken = pace.spawn(Stage::Taken, taken.in_current_span(), Streams::default()).await;
-        taken.unwrap_or_else(|error| {
+        let chat = pace.spawn(Stage::Taken, work.in_current_span(), Streams::default()).await;
+        chat.unwrap_or_else(|error| {
             Err(Error::internal(format!("the request could not be taken: {error}")))
         })
     }
 
-    async fn taken(&self, request: ChatRequest, inside: Inside) -> Result<Chat> {
-        let request_id =
-            request.request_id.clone().unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
-        check_id("request", &request_id)?;
+    async fn taken(
+        &self,
+        request: ChatRequest,
+        (request_id, session_id): (String, String),
+        taken: &Taken,
+        inside: Inside,
+    ) -> Result<Chat> {
         // Of two that are the same, the second finds what became of the first.
-        let locks = &self.app.shared.locks;
-        let _beginning = match request.request_id.is_some() {
-            true => Some(locks.beginning(self.app.scope(), &request_id).await),
-            false => None,
+        let beginning = async {
+            Ok(match request.request_id.is_some() {
+                true => {
+                    let locks = &self.app.shared.locks;
+                    Some(locks.beginning(self.app.scope(), &request_id).await)
+                }
+                false => None,
+            })
         };
+        let _beginning = taken.unless_cancelled(beginning).await?;
         let request = self.branched(request, &request_id).await?;
-        let session_id =
-            request.session_id.clone().unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
+        let session_id = request.session_id.clone().unwrap_or(session_id);
         check_id("session", &session_id)?;
         let info = self.info(&request, &request_id, &session_id).await?;
         let told = request
@@ -200,7 +211,7 @@ impl Host {
             .owning("approval", serde_json::json!(request.approval));
         let app = self.app.called_with(told);
         app.tell_hosts(Hook::OnRequestStart, &info).await;
-        match self.admitted(&app, request, &info, &inside).await {
+        match self.admitted(&app, request, &info, taken, &inside).await {
             Ok(chat) => Ok(chat),
             Err(error) => {
                 app.tell_hosts(Hook::OnRequestEnd, &info).await;
@@ -261,6 +272,7 @@ impl Host {
         app: &Application,
         request: ChatRequest,
         info: &RequestInfo,
+        taken: &Taken,
         inside: &Inside,
     ) -> Result<Chat> {
         let (id, session) = (info.request_id.as_str(), request.session_id.clone());
@@ -281,7 +293,7 @@ impl Host {
         let is_known = request.request_id.is_some() && app.known_request(id).await?.is_some();
         let intercepted = match is_known {
             true => None,
-            false => app.intercept(input).await?,
+            false => taken.unless_cancelled(app.intercept(input)).await?,
         };
         let (request, metadata) = match intercepted {
             Some(Interception::Handled(handled)) => {
@@ -291,8 +303,11 @@ impl Host {
             Some(Interception::Rewrite(rewrite)) => rewritten(request, rewrite),
             None => (request, Map::new()),
         };
-        let preface = app.attachment_texts(info, file_infos).await;
-        let files = app.shaped(files, info, &request.overrides).await?;
+        let shaping = async {
+            let preface = app.attachment_texts(info, file_infos).await;
+            Ok((preface, app.shaped(files, info, &request.overrides).await?))
+        };
+        let (preface, files) = taken.unless_cancelled(shaping).await?;
         let message = match request.history.is_empty() || has_content(&request, &files) {
             true => {
                 let message = message_of(&request, &files)?.with_metadata(metadata);
@@ -362,7 +377,7 @@ async fn answered(app: &Application, info: &RequestInfo, handled: Handled, insid
         caller_calls: Vec::new(),
     };
     let event = Arc::new(Event {
-        seq: number_of(app).await,
+        seq: app.unstored_number().await,
         at: crate::time::now(),
         session_id: Some(info.session_id.clone()),
         request_id: Some(info.request_id.clone()),
@@ -381,18 +396,6 @@ async fn answered(app: &Application, info: &RequestInfo, handled: Handled, insid
         said: None,
         events: futures::stream::iter([event]).boxed(),
         ended,
-    }
-}
-
-/// A number of its own for an event that is not stored: whoever counts on by it misses nothing, and
-/// gets nothing twice. What a plugin did is done, so that it is told without one if need be.
-async fn number_of(app: &Application) -> u64 {
-    match app.shared.store.publish(&app.scope, Vec::new(), 1).await {
-        Ok(numbers) => numbers.reserved.start,
-        Err(error) => {
-            tracing::warn!(target: "orlop::host", %error, "an answer is told without a number");
-            UNNUMBERED
-        }
     }
 }
 

@@ -528,6 +528,8 @@ pub struct EventQuery {
     pub after: u64,
     /// At most so many; 0 means 1000.
     pub limit: usize,
+    /// Where there are more, the newest of them and not the oldest.
+    pub newest: bool,
 }
 
 /// The session under which a plugin keeps what belongs to the user. No session has this id.

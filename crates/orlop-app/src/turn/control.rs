@@ -7,20 +7,23 @@ use crate::scope::check_id;
 use orlop_core::{Error, Map, Result};
 
 impl Application {
-    /// Cancels a request, wherever it runs. One that is over already stays as it is.
+    /// Cancels a request, wherever it runs, or before it begins in this process. One that is over
+    /// already stays as it is.
     pub async fn cancel_request(&self, request_id: &str, reason: &str) -> Result<()> {
         check_id("request", request_id)?;
+        let taken = self.shared.taken.get(&self.scope, request_id);
+        let is_taken = taken.inspect(|taken| taken.cancel(reason)).is_some();
         let key = (self.scope.clone(), request_id.to_owned());
         if let Some(running) = locked(&self.shared.running).get(&key) {
             let _ = running.control.send(Control::Cancel(reason.to_owned()));
             running.cancel.cancel();
             return Ok(());
         }
-        let Some(turn) = self.shared.store.turn(&self.scope, request_id).await? else {
-            return Err(Error::not_found(format!("there is no request \"{request_id}\"")));
-        };
-        if turn.settled {
-            return Ok(());
+        match self.shared.store.turn(&self.scope, request_id).await? {
+            Some(turn) if !turn.settled => {}
+            Some(_) => return Ok(()),
+            None if is_taken => return Ok(()),
+            None => return Err(Error::not_found(format!("there is no request \"{request_id}\""))),
         }
         let signal = serde_json::json!({ "signal": "cancel", "reason": reason });
         self.shared.store.signal(&self.scope, request_id, signal).await

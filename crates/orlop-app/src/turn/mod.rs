@@ -22,6 +22,7 @@ mod recover;
 mod replay;
 mod shorten;
 mod state;
+mod taken;
 mod tools;
 mod unbegun;
 
@@ -33,6 +34,8 @@ pub use machine::{Outcome, Turn};
 pub(crate) use pause::Pausing;
 pub use recover::Recovery;
 pub use state::{RequestState, RequestStatus, WaitingCall};
+pub use taken::Taken;
+pub(crate) use taken::TakenRequests;
 pub use unbegun::Unbegun;
 
 use crate::application::{Application, Step};
@@ -103,6 +106,19 @@ pub struct Request {
     pub closely: bool,
     /// A system message for this request alone; it is not stored either.
     pub instructions: Option<String>,
+}
+
+impl Request {
+    /// The id of the session; a new one without an id gets it here.
+    fn settle_session(&mut self) -> String {
+        match &mut self.session {
+            Target::Stored(id) => id.clone(),
+            Target::StoredOrNew(new) | Target::New(new) => {
+                new.id.get_or_insert_with(|| uuid::Uuid::new_v4().to_string()).clone()
+            }
+            Target::Value(session) => session.id().to_owned(),
+        }
+    }
 }
 
 /// The session of a request.
@@ -243,31 +259,36 @@ pub fn error_of(error: &Value) -> Error {
 
 impl Application {
     /// Sends a request. The turn runs on its own; the handle gives its events.
-    pub async fn send_request(&self, request: Request) -> Result<RequestHandle> {
-        let _beginning = match &request.request_id {
-            Some(id) => Some(self.shared.locks.beginning(&self.scope, id).await),
-            None => None,
+    pub async fn send_request(&self, mut request: Request) -> Result<RequestHandle> {
+        let Some(id) = request.request_id.clone() else { return self.begin_request(request).await };
+        check_id("request", &id)?;
+        let taken = self.take_request(&id, &request.settle_session());
+        let beginning = async { Ok(self.shared.locks.beginning(&self.scope, &id).await) };
+        let begun = async {
+            let _beginning = taken.unless_cancelled(beginning).await?;
+            self.begin_request(request).await
         };
-        self.begin_request(request).await
+        taken.told(begun.await)
     }
 
     /// Sends a request, which nobody else in this process begins at the same time.
-    pub(crate) async fn begin_request(&self, request: Request) -> Result<RequestHandle> {
+    pub(crate) async fn begin_request(&self, mut request: Request) -> Result<RequestHandle> {
         let request_id =
             request.request_id.clone().unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
         check_id("request", &request_id)?;
+        let taken = self.take_request(&request_id, &request.settle_session());
         // Who waits here is who sent it; plugins have more time.
         let wait = Wait::default();
         let app = Self { tracer: self.new_tracer(), wait, ..self.in_flow() };
         let closely = request.closely;
         if request.request_id.is_none() {
-            return Ok(app.prepare(request, request_id).await?.spawn(closely));
+            return Ok(app.prepare(request, request_id, &taken).await?.spawn(closely));
         }
         let asked = request.asked.clone();
         if let Some(handle) = app.join(&request_id, asked.as_deref(), closely).await? {
             return Ok(handle);
         }
-        match app.clone().prepare(request, request_id.clone()).await {
+        match app.clone().prepare(request, request_id.clone(), &taken).await {
             Ok(prepared) => Ok(prepared.spawn(closely)),
             // Another process may have begun the same request meanwhile.
             Err(error) if error.class() == ErrorClass::Conflict => {
@@ -279,17 +300,23 @@ impl Application {
 
     /// Everything up to the moment the model is asked: lock, session, settings, the user's
     /// message, `request_prepare`, and the first checkpoint.
-    async fn prepare(self, request: Request, request_id: String) -> Result<Driver> {
-        let id = match &request.session {
-            Target::Stored(id) => id.clone(),
-            Target::StoredOrNew(new) | Target::New(new) => {
-                new.id.clone().unwrap_or_else(|| uuid::Uuid::new_v4().to_string())
+    async fn prepare(
+        self,
+        mut request: Request,
+        request_id: String,
+        taken: &Taken,
+    ) -> Result<Driver> {
+        let id = request.settle_session();
+        let lock = self.lock_unless(&id, request.wait, Some(taken.token())).await;
+        let lock = match (lock, taken.reason()) {
+            (Err(error), Some(reason)) if error.is_cancelled() => {
+                return Err(Error::cancelled(reason));
             }
-            Target::Value(session) => session.id().to_owned(),
+            (lock, _) => lock?,
         };
-        let lock = self.lock(&id, request.wait).await?;
         let (app, is_stored) = (self.clone(), leaves_traces(&request) && !self.read_only);
-        let prepared = self.prepare_locked(lock.clone(), &id, request, request_id.clone()).await;
+        let prepared =
+            self.prepare_locked(lock.clone(), &id, request, request_id.clone(), taken).await;
         if let Err(error) = &prepared {
             lock.release().await;
             if is_stored && error.plugin_name().is_some() {
@@ -305,6 +332,7 @@ impl Application {
         id: &str,
         request: Request,
         request_id: String,
+        taken: &Taken,
     ) -> Result<Driver> {
         let Request { session, history, at_length, caller_tools, max_tool_calls, message, .. } =
             request;
@@ -318,7 +346,7 @@ impl Application {
             ))
             .with_retryable(true));
         }
-        let (session, events) = self.session_for(session, id).await?;
+        let (session, events) = taken.unless_cancelled(self.session_for(session, id)).await?;
         at_length.map_or(Ok(()), |length| is_at(&session, length))?;
         let is_new = !events.is_empty();
         let known = !is_new && self.shared.store.head(&self.scope, id).await?.is_some();
@@ -339,13 +367,19 @@ impl Application {
         let core = self.core_of(&agent);
         let config = self.effective(&agent, &session, &[&overrides]);
         let models = self.models_of(&config)?;
-        let mut session = session;
-        for message in history.into_iter().chain(message) {
-            session = continued(&core, session, message, &config).await?;
-        }
+        let adding = async {
+            let mut session = session;
+            for message in history.into_iter().chain(message) {
+                session = continued(&core, session, message, &config).await?;
+            }
+            Ok(session)
+        };
+        let session = taken.unless_cancelled(adding).await?;
         let first_message = session.messages().len().saturating_sub(1);
         let name = lifecycle::REQUEST_PREPARE;
-        let run = self.hooked().run(name, &session, &agent, &config, &[]).await?;
+        let hooked = self.hooked();
+        let run = hooked.run(name, &session, &agent, &config, &[]);
+        let run = taken.unless_cancelled(run).await?;
         let first_message = moved(first_message, &session, &run.session);
         let turn = Turn {
             agent: agent.id.clone(),
@@ -517,7 +551,14 @@ impl Driver {
         let session = self.session.id().to_owned();
         let asked = self.turn.asked.clone();
         let running = Running { session, asked, cancel: self.cancel.clone(), control };
-        let key = (self.app.scope.clone(), self.request.clone());
-        locked(&self.app.shared.running).insert(key, running);
+        let (scope, request) = (&self.app.scope, &self.request);
+        let told = running.control.clone();
+        locked(&self.app.shared.running).insert((scope.clone(), request.clone()), running);
+        // Whoever cancels it now finds it here; whoever did before left word.
+        let taken = self.app.shared.taken.get(scope, request);
+        if let Some(reason) = taken.as_ref().and_then(|taken| taken.reason()) {
+            let _ = told.send(Control::Cancel(reason.to_owned()));
+            self.cancel.cancel();
+        }
     }
 }

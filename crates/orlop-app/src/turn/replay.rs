@@ -1,11 +1,12 @@
 //! The events of one request: those that are stored, then those that happen, to its end.
 
+use super::Taken;
 use crate::application::Application;
 use crate::feed::Feed;
 use crate::scope::check_id;
 use crate::store::EventQuery;
 use futures::stream::{BoxStream, StreamExt};
-use orlop_core::types::app_event::Event;
+use orlop_core::types::app_event::{Event, EventKind};
 use orlop_core::{Error, Result};
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,34 +42,86 @@ impl Application {
         read: ReadFeed,
     ) -> Result<BoxStream<'static, Arc<Event>>> {
         check_id("request", request_id)?;
+        let taken = self.shared.taken.get(&self.scope, request_id);
         let feed = self.shared.hub.feed(&self.scope, request_id);
-        if feed.is_none() && self.shared.store.turn(&self.scope, request_id).await?.is_none() {
-            return Err(Error::not_found(format!("there is no request \"{request_id}\"")));
+        if let Some(feed) = feed {
+            return Ok(until_end(self.stored_then_fed(request_id, after, &feed, read).await?));
         }
-        Ok(until_end(self.stored_then(request_id, after, feed, read).await?))
+        match (self.shared.store.turn(&self.scope, request_id).await?, taken) {
+            (Some(turn), _) => {
+                Ok(until_end(self.stored_then_polled(request_id, after, turn.settled).await?))
+            }
+            (None, Some(taken)) => Ok(self.once_begun(&taken, request_id, after, read)),
+            (None, None) => Err(Error::not_found(format!("there is no request \"{request_id}\""))),
+        }
     }
 
-    async fn stored_then(
+    /// The events of a request that has not begun, once it has. If it does not, that is told in
+    /// place of them.
+    fn once_begun(
+        &self,
+        taken: &Taken,
+        request_id: &str,
+        after: u64,
+        read: ReadFeed,
+    ) -> BoxStream<'static, Arc<Event>> {
+        let app = Self { flow: None, tracer: None, ..self.clone() };
+        let (request_id, session_id) = (request_id.to_owned(), taken.session().to_owned());
+        let begun = taken.begun();
+        let events = async move {
+            let failed = begun.await;
+            if let Ok(events) = Box::pin(app.replayed(&request_id, after, read)).await {
+                return events;
+            }
+            let Some(error) = failed else { return futures::stream::empty().boxed() };
+            let kind = match error.is_cancelled() {
+                true => EventKind::RequestCancelled { reason: error.message().to_owned() },
+                false => EventKind::RequestFailed { error: error.to_json() },
+            };
+            let (session_id, request_id) = (Some(session_id), Some(request_id));
+            let (seq, at) = (app.unstored_number().await, crate::time::now());
+            let event = Event { seq, at, session_id, request_id, kind };
+            futures::stream::iter([Arc::new(event)]).boxed()
+        };
+        futures::stream::once(events).flatten().boxed()
+    }
+
+    async fn stored_then_fed(
         &self,
         request_id: &str,
         after: u64,
-        feed: Option<Arc<Feed>>,
+        feed: &Arc<Feed>,
         read: ReadFeed,
     ) -> Result<BoxStream<'static, Arc<Event>>> {
-        let query =
-            EventQuery { request: Some(request_id.to_owned()), after, ..EventQuery::default() };
+        let query = of_request(request_id, after);
         let mut stored = self.shared.store.events(&self.scope, &query).await?;
-        let ended = stored.last().is_some_and(|event| event.kind.ends_request());
         // A feed has everything since the turn began in this process, fragments included.
-        if let Some(first) = feed.as_ref().and_then(|feed| feed.first()) {
+        if let Some(first) = feed.first() {
             stored.retain(|event| event.seq < first);
         }
         let last = stored.last().map_or(after, |event| event.seq);
         let stored = futures::stream::iter(stored.into_iter().map(Arc::new));
-        Ok(match feed {
-            Some(feed) => stored.chain(read(&feed, last)).boxed(),
-            None if ended => stored.boxed(),
-            None => stored.chain(self.polled(request_id, last)).boxed(),
+        Ok(stored.chain(read(feed, last)).boxed())
+    }
+
+    async fn stored_then_polled(
+        &self,
+        request_id: &str,
+        after: u64,
+        settled: bool,
+    ) -> Result<BoxStream<'static, Arc<Event>>> {
+        let query = of_request(request_id, after);
+        let stored = self.shared.store.events(&self.scope, &query).await?;
+        let ended = stored.last().map_or(settled, |event| event.kind.ends_request());
+        let last = match stored.last() {
+            Some(event) => event.seq,
+            None if settled => after,
+            None => self.newest_event(&query).await?.min(after),
+        };
+        let stored = futures::stream::iter(stored.into_iter().map(Arc::new));
+        Ok(match ended {
+            true => stored.boxed(),
+            false => stored.chain(self.polled(request_id, last)).boxed(),
         })
     }
 
@@ -77,8 +130,7 @@ impl Application {
     fn polled(&self, request_id: &str, after: u64) -> BoxStream<'static, Arc<Event>> {
         const PAUSE: Duration = Duration::from_millis(250);
         let (store, scope) = (self.shared.store.clone(), self.scope.clone());
-        let query =
-            EventQuery { request: Some(request_id.to_owned()), after, ..EventQuery::default() };
+        let query = of_request(request_id, after);
         let batches = futures::stream::unfold(query, move |mut query| {
             let (store, scope) = (store.clone(), scope.clone());
             async move {
@@ -105,6 +157,10 @@ impl Application {
         });
         batches.flat_map(|events| futures::stream::iter(events.into_iter().map(Arc::new))).boxed()
     }
+}
+
+fn of_request(request_id: &str, after: u64) -> EventQuery {
+    EventQuery { request: Some(request_id.to_owned()), after, ..EventQuery::default() }
 }
 
 /// Ends a stream of events after the one that ends the request.

@@ -41,10 +41,25 @@ pub struct RequestState {
     pub reason: Option<String>,
 }
 
+impl RequestState {
+    /// Whether it is a turn by now; what was cancelled before stays none.
+    pub fn has_begun(&self) -> bool {
+        self.created_at.is_some() || self.status == RequestStatus::Running
+    }
+
+    /// Whether nothing more comes of it.
+    pub fn is_over(&self) -> bool {
+        use RequestStatus::{Cancelled, Completed, Failed};
+        matches!(self.status, Completed | Failed | Cancelled)
+    }
+}
+
 /// How far a request is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RequestStatus {
+    /// It was taken and has not begun: it waits for its session, or is being prepared.
+    Queued,
     /// It is under way, or will be when a process takes it up.
     Running,
     /// It waits for a person.
@@ -89,16 +104,26 @@ impl Application {
         records.into_iter().map(state_of).collect()
     }
 
-    /// A request that is not stored is known while it runs.
+    /// A request that is not stored, or not yet, is known while it runs, and before it begins.
     fn unstored_state(&self, request_id: &str) -> Result<RequestState> {
+        // What is being taken is looked for first: it is noted as running before it is no longer here.
+        let taken = self.shared.taken.get(&self.scope, request_id);
         let key = (self.scope.clone(), request_id.to_owned());
         let running = locked(&self.shared.running).get(&key).map(|running| running.session.clone());
-        let session_id = running
-            .ok_or_else(|| Error::not_found(format!("there is no request \"{request_id}\"")))?;
+        let (session_id, status) = match (running, &taken) {
+            (Some(session), _) => (session, RequestStatus::Running),
+            (None, Some(taken)) if taken.reason().is_some() => {
+                (taken.session().to_owned(), RequestStatus::Cancelled)
+            }
+            (None, Some(taken)) => (taken.session().to_owned(), RequestStatus::Queued),
+            (None, None) => {
+                return Err(Error::not_found(format!("there is no request \"{request_id}\"")));
+            }
+        };
         Ok(RequestState {
             request_id: request_id.to_owned(),
             session_id,
-            status: RequestStatus::Running,
+            status,
             agent_id: None,
             message_index: None,
             step: 0,
@@ -108,7 +133,9 @@ impl Application {
             usage: Map::new(),
             waiting_for: Vec::new(),
             error: None,
-            reason: None,
+            reason: taken
+                .filter(|_| status == RequestStatus::Cancelled)
+                .and_then(|taken| taken.reason().map(str::to_owned)),
         })
     }
 }

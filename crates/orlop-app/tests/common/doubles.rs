@@ -178,6 +178,7 @@ pub struct StoreDouble {
     session_writes: AtomicUsize,
     messages_read: AtomicUsize,
     fail_at: Mutex<Option<usize>>,
+    hold_at: Mutex<Option<Stop>>,
     log: Log,
 }
 
@@ -189,6 +190,7 @@ impl StoreDouble {
             session_writes: AtomicUsize::new(0),
             messages_read: AtomicUsize::new(0),
             fail_at: Mutex::default(),
+            hold_at: Mutex::default(),
             log: log.clone(),
         })
     }
@@ -197,6 +199,11 @@ impl StoreDouble {
     pub fn fail_from(&self, nth: Option<usize>) {
         self.commits.store(0, Ordering::SeqCst);
         *self.fail_at.lock().unwrap() = nth;
+    }
+
+    /// The next commit stands here before it is made.
+    pub fn hold_at(&self, stop: &Stop) {
+        *self.hold_at.lock().unwrap() = Some(stop.clone());
     }
 
     fn read(&self, messages: usize) {
@@ -224,7 +231,14 @@ impl Store for StoreDouble {
             self.session_writes.fetch_add(1, Ordering::SeqCst);
             self.log.add("write");
         }
-        self.inner.commit(scope, commit)
+        let hold = self.hold_at.lock().unwrap().take();
+        async move {
+            if let Some(stop) = hold {
+                stop.here().await;
+            }
+            self.inner.commit(scope, commit).await
+        }
+        .boxed()
     }
 
     fn load<'a>(&'a self, scope: &'a Scope, id: &'a str) -> Stored<'a, Option<StoredSession>> {

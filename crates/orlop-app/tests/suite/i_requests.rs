@@ -283,6 +283,50 @@ async fn whoever_joins_a_request_that_is_not_stored_learns_what_was_said() {
 }
 
 #[tokio::test] // I-21
+async fn a_request_is_cancelled_while_its_beginning_is_stored() {
+    let (mut scene, stop) = (Scene::says(&["never", "fine"]), Stop::default());
+    let store = StoreDouble::new(scene.store.clone(), &Log::new());
+    scene.store = store.clone();
+    let app = scene.start().await;
+    store.hold_at(&stop);
+    let request = Request { request_id: Some("r".to_owned()), ..ask("s", "hi") };
+    let cancels = async {
+        stop.reached_by(1).await;
+        app.cancel_request("r", "enough").await.unwrap();
+        stop.let_go(1);
+    };
+    let (handle, ()) = tokio::join!(app.send_request(request), cancels);
+    let ended = until(&mut handle.unwrap(), "request_cancelled").await;
+    let EventKind::RequestCancelled { reason } = &ended.kind else { panic!() };
+    assert_eq!((reason.as_str(), scene.provider.requests().len()), ("enough", 0));
+    assert_eq!(talk(&app, "s", "again").await, "hi|again|never");
+}
+
+#[tokio::test] // I-21
+async fn a_request_is_cancelled_while_another_process_has_its_session() {
+    let (scene, gate) = (Scene::default(), Gate::new());
+    scene.provider.reply(ScriptedReply::text(&["one"]).waiting_for(&gate));
+    scene.provider.reply(ScriptedReply::text(&["two"]));
+    let (app, other) = (scene.start().await, scene.start().await);
+    let busy = app.send_request(ask("s", "hi")).await.unwrap();
+    gate.reached().await;
+    let wait = Wait::For(std::time::Duration::from_secs(600));
+    let request = Request { request_id: Some("r".to_owned()), wait, ..ask("s", "again") };
+    let cancels = async {
+        while other.request_state("r").await.is_err() {
+            tokio::task::yield_now().await;
+        }
+        other.cancel_request("r", "enough").await.unwrap();
+    };
+    let (refused, ()) = tokio::join!(other.send_request(request), cancels);
+    let refused = refused.err().unwrap();
+    assert!(refused.is_cancelled() && refused.message() == "enough", "{refused}");
+    gate.open();
+    busy.finish().await.unwrap();
+    assert_eq!(talk(&other, "s", "more").await, "hi|one|more|two");
+}
+
+#[tokio::test] // I-21
 async fn another_process_cancels_through_the_store() {
     for stream in [true, false] {
         let scene = Scene::default();

@@ -9,7 +9,7 @@ use super::view::{
 use crate::asked::asked_at;
 use crate::begin::Events;
 use crate::caller::{Caller, Chat, Read, told_headers};
-use crate::extract::{Json, OptionalJson, Path, Query};
+use crate::extract::{Json, Nothing, OptionalJson, Path, Query};
 use crate::problem::Problem;
 use crate::request_id::{self, RequestId};
 use crate::route::{Input, Operation, Output};
@@ -17,18 +17,34 @@ use crate::server::ending;
 use crate::sse::{EventStream, LastEventId, Source};
 use axum::http::{HeaderMap, HeaderValue};
 use axum::response::{IntoResponse, Response};
+use futures::future::FutureExt;
 use futures::stream::StreamExt;
-use orlop_app::{Approval, ChatRequest, Decision, EventKind, Wait, error_of};
-use orlop_core::{Error, Value};
+use orlop_app::{
+    Approval, ChatRequest, Decision, EventKind, RequestState, RequestStatus, Wait, error_of,
+};
+use orlop_core::{Error, ErrorClass, Value};
+use std::pin::Pin;
+use std::time::Duration;
+
+/// How long whoever cancels a request waits for its end.
+const CANCELLING: Duration = Duration::from_secs(3);
 
 impl Input for HeaderMap {
     fn describe(_: &mut Operation<'_>) {}
 }
 
+/// The events of a request that somebody wants the rest of.
+pub(super) enum Followed {
+    /// Those that follow.
+    Stream(EventStream),
+    /// There will be none any more. What browsers open again and again stays closed then.
+    Over,
+}
+
 /// A turn, as it happens or as a whole.
 pub(super) enum Turn {
-    /// As it happens.
-    Stream(RequestId, EventStream),
+    /// The events of this id, as they happen.
+    Stream(String, EventStream),
     /// As a whole.
     Whole(Box<TurnResult>),
 }
@@ -40,8 +56,7 @@ pub(super) async fn send(
     Json(mut new): Json<NewRequest>,
 ) -> Result<Turn, Problem> {
     caller.may_override(Some(&new.overrides))?;
-    let id = caller.request_id.clone().or_of_body(new.request_id.take());
-    orlop_app::check_id("request", id.as_str())?;
+    let id = caller.request_id.clone().or_of_body(new.request_id.take())?;
     if id.as_str() != caller.request_id.as_str() {
         tracing::Span::current().record("request_id", id.as_str());
     }
@@ -59,15 +74,19 @@ async fn turn(
     // A turn that begins must not be answered with a refusal.
     let slot = stream.then(|| caller.server.take_stream(&caller.identity)).transpose()?;
     let asked = asked_at("turn", &new.asked());
+    // From here on it can be cancelled.
+    let taken = caller.app().take_request(id.as_str(), &session_id);
     let events = match joined(caller, id, &session_id, &asked, stream).await? {
         Some(events) => events,
         None => begun(caller, id, &session_id, headers, asked, new).await?,
     };
+    drop(taken);
     let closing = caller.server.closing();
     match slot {
         Some(slot) => {
             let source = Source::Request(id.as_str().to_owned());
-            Ok(Turn::Stream(id.clone(), EventStream::new(events, source, 0, closing, slot)))
+            let events = EventStream::new(events, source, 0, closing, slot);
+            Ok(Turn::Stream(id.as_str().to_owned(), events))
         }
         None => tokio::select! {
             biased;
@@ -196,12 +215,18 @@ pub(super) async fn events(
     Path(request): Path<String>,
     Query(query): Query<After>,
     last: LastEventId,
-) -> Result<EventStream, Problem> {
+) -> Result<Followed, Problem> {
     let after = last.or(query.after).unwrap_or_default();
     let slot = caller.server.take_stream(&caller.identity)?;
-    let events = caller.app().request_events_closely(&request, after).await?;
-    let closing = caller.server.closing();
-    Ok(EventStream::new(events, Source::Request(request), after, closing, slot))
+    let app = caller.app();
+    let mut events = app.request_events_closely(&request, after).await?.peekable();
+    let is_empty = matches!(Pin::new(&mut events).peek().now_or_never(), Some(None));
+    if is_empty && app.request_state(&request).await?.is_over() {
+        return Ok(Followed::Over);
+    }
+    let (events, closing) = (events.boxed(), caller.server.closing());
+    let source = Source::Request(request);
+    Ok(Followed::Stream(EventStream::new(events, source, after, closing, slot)))
 }
 
 pub(super) async fn cancel(
@@ -211,8 +236,19 @@ pub(super) async fn cancel(
 ) -> Result<Json<RequestView>, Problem> {
     let app = caller.app();
     let reason = cancel.reason.unwrap_or_else(|| "the client cancelled it".to_owned());
+    let before = app.request_state(&request).await?;
     app.cancel_request(&request, &reason).await?;
-    Ok(Json(app.request_state(&request).await?.into()))
+    if !before.is_over() {
+        let _ = tokio::time::timeout(CANCELLING, app.settled(&request)).await;
+    }
+    let state = match app.request_state(&request).await {
+        // Nothing is kept of one that had not begun, or is not stored.
+        Err(error) if error.class() == ErrorClass::NotFound => {
+            RequestState { status: RequestStatus::Cancelled, reason: Some(reason), ..before }
+        }
+        state => state?,
+    };
+    Ok(Json(state.into()))
 }
 
 pub(super) async fn decide(
@@ -240,10 +276,26 @@ pub(super) async fn trace(
     Ok(Json(List { items: trace.into_iter().map(TraceEntry).collect() }))
 }
 
+impl IntoResponse for Followed {
+    fn into_response(self) -> Response {
+        match self {
+            Self::Stream(events) => events.into_response(),
+            Self::Over => Nothing.into_response(),
+        }
+    }
+}
+
+impl Output for Followed {
+    fn describe(operation: &mut Operation<'_>) {
+        EventStream::describe(operation);
+        Nothing::describe(operation);
+    }
+}
+
 impl IntoResponse for Turn {
     fn into_response(self) -> Response {
         let (id, mut response) = match self {
-            Self::Stream(id, events) => (id.as_str().to_owned(), events.into_response()),
+            Self::Stream(id, events) => (id, events.into_response()),
             Self::Whole(turn) => (turn.request_id.clone(), Json(turn).into_response()),
         };
         if let Ok(id) = HeaderValue::from_str(&id) {

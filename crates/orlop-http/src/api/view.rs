@@ -445,7 +445,8 @@ pub(crate) struct RequestView {
     request_id: String,
     /// Its session.
     session_id: String,
-    /// `running`, `waiting`, `completed`, `failed` or `cancelled`.
+    /// `queued` (it waits for its session, or is being prepared), `running`, `waiting`, `completed`,
+    /// `failed` or `cancelled`.
     status: Value,
     /// The agent that answers.
     agent_id: Option<String>,

@@ -2,13 +2,19 @@
 
 use super::{Identity, Right};
 use crate::problem::Problem;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jsonwebtoken::jwk::{AlgorithmParameters, Jwk, PublicKeyUse};
 use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header};
-use orlop_app::Scope;
 use orlop_app::config::ServerJwt;
+use orlop_app::{Scope, check_id};
 use orlop_core::{Error, Map, Result, Value};
 use serde::Deserialize;
+use sha2::{Digest, Sha256};
 use std::str::FromStr;
+
+/// What ids of those begin with whose names are no ids.
+const HASHED: &str = "sha256:";
 
 /// What signed tokens are checked by.
 pub(crate) struct Jwt {
@@ -67,6 +73,9 @@ impl Jwt {
     fn checked(&self, token: &[u8]) -> Result<Identity, String> {
         let token = std::str::from_utf8(token).map_err(|_| "it is no text".to_owned())?;
         let header = decode_header(token).map_err(|error| error.to_string())?;
+        if has_crit(token) {
+            return Err("it needs extensions (crit), and none are known here".to_owned());
+        }
         // The key says which algorithms it is for; what the token says only chooses among them.
         let fits = |key: &&Key| {
             key.algorithms.contains(&header.alg)
@@ -101,8 +110,8 @@ impl Jwt {
             let claim = claims.get(name).and_then(Value::as_str);
             claim.ok_or_else(|| format!("it has no claim \"{name}\""))
         };
-        let tenant = text(&self.settings.tenant_claim)?;
-        let user = text(&self.settings.user_claim)?;
+        let tenant = id_of(text(&self.settings.tenant_claim)?)?;
+        let user = id_of(text(&self.settings.user_claim)?)?;
         let scope = Scope::new(tenant, user).map_err(|error| error.to_string())?;
         let rights = match claims.get(&self.settings.scope_claim) {
             Some(Value::String(names)) => rights(names.split_ascii_whitespace()),
@@ -112,6 +121,27 @@ impl Jwt {
         let rate = format!("jwt:{scope}");
         Ok(Identity::new(scope, &rights).counted_as(rate))
     }
+}
+
+/// The id of a tenant or a user whom a claim names. What is no id has one made of its hash, and so has what
+/// looks like such an id: nobody can be named like somebody else.
+fn id_of(claim: &str) -> Result<String, String> {
+    if claim.is_empty() {
+        return Err("it names nobody".to_owned());
+    }
+    if check_id("user", claim).is_ok() && !claim.starts_with(HASHED) {
+        return Ok(claim.to_owned());
+    }
+    let hash = Sha256::digest(claim.as_bytes());
+    Ok(hash.iter().fold(HASHED.to_owned(), |id, byte| id + &format!("{byte:02x}")))
+}
+
+/// Whether the signer wants tokens refused by who does not know some extension (RFC 7515, 4.1.11).
+fn has_crit(token: &str) -> bool {
+    let header = token.split('.').next().unwrap_or_default();
+    let header = URL_SAFE_NO_PAD.decode(header).ok();
+    let header = header.and_then(|header| serde_json::from_slice::<Map>(&header).ok());
+    header.is_none_or(|header| header.contains_key("crit"))
 }
 
 fn rights<'a>(names: impl Iterator<Item = &'a str>) -> Vec<Right> {

@@ -132,7 +132,7 @@ impl IntoResponse for Failure {
     fn into_response(self) -> Response {
         let (status, retry_after) = (self.status(), self.problem.retry_after_seconds());
         if status.is_server_error() {
-            tracing::error!(target: "orlop::http", status = status.as_u16(), message = self.message(), "a request failed");
+            tracing::error!(target: "orlop::http", status = status.as_u16(), error = self.message(), "a request failed");
         }
         let body = serde_json::to_vec(&ErrorDocument { error: self.body() }).unwrap_or_default();
         let mut response = (status, body).into_response();

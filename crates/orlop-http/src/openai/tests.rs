@@ -3,6 +3,7 @@
 use super::chunks::{Chunks, Head, completion};
 use super::conversation;
 use super::options::{caller_tools, output_schema, overrides, tool_choice};
+use axum::response::IntoResponse;
 use expect_test::{Expect, expect};
 use orlop_core::types::app_event::{Event, EventKind};
 use orlop_core::{Map, Message, Value};
@@ -278,4 +279,12 @@ fn tools_of_other_servers_are_left_out_and_names_are_unique() {
     assert_eq!(kept, [tool("a")]);
     assert!(caller_tools(vec![tool("a"), tool("a")]).is_err());
     assert!(caller_tools(vec![map(json!({ "type": "function" }))]).is_err());
+}
+
+#[test]
+fn what_is_logged_as_json_has_every_key_once() {
+    let failure = super::error::Failure::from(orlop_core::Error::internal("it broke"));
+    let line = crate::problem::tests::logged(|| drop(failure.into_response()));
+    assert_eq!(line["message"], "a request failed");
+    assert!(line["error"].as_str().unwrap().contains("it broke"), "{line}");
 }

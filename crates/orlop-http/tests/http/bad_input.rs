@@ -55,6 +55,22 @@ async fn bodies_that_are_no_json_are_refused_with_a_reason() {
         assert_eq!(problem["status"], *expected, "{shown}");
         assert!(problem["message"].as_str().unwrap().len() < 400, "{problem}");
     }
+    // What is read elsewhere has to be as clear.
+    for (session, wrong) in [
+        (
+            r#"{"session_id": "a", "messages": [{"role": "user", "role": "system", "content": "x"}], "metadata": {}}"#,
+            "twice",
+        ),
+        (r#"{"session_id": "a", "session_id": "b", "messages": [], "metadata": {}}"#, "twice"),
+        (r#"["xx", [], {}]"#, "list"),
+        (r#"{"session_id": "a", "messages": [["user", "x"]], "metadata": {}}"#, ""),
+    ] {
+        let request = site.request(Method::POST, "/sessions/import");
+        let request = request.header("content-type", "application/json").body(session);
+        let (status, problem) = answer(request.send().await.unwrap()).await;
+        assert_eq!(status, 400, "{session} {problem}");
+        assert!(problem["message"].as_str().unwrap().contains(wrong), "{problem}");
+    }
     // A list is not an object whose names were left out.
     for path in ["/sessions", "/sessions/s/fork", "//v1/conversations"] {
         let (status, problem) = site.post(path, json!(["default"])).await;

@@ -289,7 +289,8 @@ async fn signed_tokens_say_who_asks() {
         ("another issuer", sign(&claims(json!({ "iss": "evil" })), &secret)),
         ("another audience", sign(&claims(json!({ "aud": "evil" })), &secret)),
         ("no tenant", sign(&claims(json!({ "tenant": null })), &secret)),
-        ("a path", sign(&claims(json!({ "tenant": "../x" })), &secret)),
+        ("nobody", sign(&claims(json!({ "sub": "" })), &secret)),
+        ("no tenant's name", sign(&claims(json!({ "tenant": "" })), &secret)),
         ("unsigned", format!("eyJhbGciOiJub25lIn0.{}.", "eyJzdWIiOiJhbmEifQ")),
         ("nonsense", "a.b.c".to_owned()),
     ] {
@@ -298,6 +299,52 @@ async fn signed_tokens_say_who_asks() {
     }
     site.token(&sign(&claims(json!({ "scope": "openid" })), &secret));
     assert_eq!(site.get("/sessions").await.0, 403);
+    // Names that are no ids have ids of their own, and nobody can take one by its name.
+    let mut ids = Vec::new();
+    for (tenant, user) in [
+        ("acme", "auth0|123"),
+        ("acme", "auth0/123"),
+        ("https://acme.example/", "ana"),
+        ("../x", "ana"),
+        ("acme", "sha256:1"),
+        ("acme", "sha256:7eb7fe76a0ff9a4ce8a0b2e5a7fa5e9cd3e16b35f1ab7a6b8f0c1b8c0e7b5a10"),
+    ] {
+        let who = json!({ "tenant": tenant, "sub": user, "scope": "chat" });
+        site.token(&sign(&claims(who), &secret));
+        let (status, info) = site.get("/info").await;
+        assert_eq!(status, 200, "{tenant} {user}");
+        assert_eq!(site.get("/sessions/s").await.0, 404);
+        let told = |key: &str| info["user"][key].as_str().unwrap().to_owned();
+        let (odd, name, plain) = match tenant {
+            "acme" => (told("user"), user, told("tenant")),
+            _ => (told("tenant"), tenant, told("user")),
+        };
+        assert!(odd.starts_with("sha256:") && odd.len() == 71 && odd != name, "{odd}");
+        assert!(plain == "acme" || plain == "ana", "{plain}");
+        ids.push(odd);
+    }
+    // As `printf %s 'auth0|123' | sha256sum` has it.
+    assert_eq!(ids[0], "sha256:4043445eadeeeb2a5d885af3c133f60ef57523a1ff87ba20edcc5b6de392eb6c");
+    let count = ids.len();
+    ids.sort();
+    ids.dedup();
+    assert_eq!(ids.len(), count);
+    let (start, _) = sign(&claims(json!({})), &secret)
+        .rsplit_once('.')
+        .map(|(a, b)| (a.to_owned(), b.to_owned()))
+        .unwrap();
+    let body = start.split_once('.').unwrap().1;
+    for (header, accepted) in [
+        (json!({ "alg": "HS256", "typ": "JWT" }), 200),
+        (json!({ "alg": "HS256", "typ": "JWT", "crit": ["exp2"], "exp2": 1 }), 401),
+        (json!({ "alg": "HS256", "typ": "JWT", "crit": [] }), 401),
+    ] {
+        let start = format!("{}.{body}", encoded(header.to_string().as_bytes()));
+        let key = ring::hmac::Key::new(ring::hmac::HMAC_SHA256, secret.as_bytes());
+        let signature = encoded(ring::hmac::sign(&key, start.as_bytes()).as_ref());
+        site.token(&format!("{start}.{signature}"));
+        assert_eq!(site.get("/sessions").await.0, accepted, "{header}");
+    }
 }
 
 /// A key of a signer, and how it is told to others.

@@ -22,3 +22,4 @@ mod shares;
 mod shutdown;
 mod streams;
 mod turns;
+mod unbegun;

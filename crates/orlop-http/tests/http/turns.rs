@@ -1,12 +1,15 @@
 //! Turns over HTTP: as a whole and as events, joined, queued, cancelled, decided on.
 
+use crate::common::doubles::{Stop, stopping};
 use crate::common::*;
 use crate::site::*;
+use orlop_core::Partial;
 use orlop_core::hooks::ToolGate;
 use orlop_testkit::Gate;
 use orlop_testkit::scripted::*;
 use reqwest::Method;
 use serde_json::json;
+use std::sync::Arc;
 
 #[tokio::test] // K-09, K-22, E-26
 async fn a_turn_comes_as_a_whole_or_as_events() {
@@ -46,8 +49,8 @@ async fn the_id_of_a_request_is_taken_returned_and_cancels_it() {
     let begun = stream.until("partial").await;
     assert!(begun.iter().all(|sent| sent.data["request_id"] == "mine"));
     assert_eq!(site.get("/requests/mine").await.1["status"], "running");
-    let (status, _) = site.post("/requests/mine/cancel", json!({ "reason": "enough" })).await;
-    assert_eq!(status, 200);
+    let (status, told) = site.post("/requests/mine/cancel", json!({ "reason": "enough" })).await;
+    assert_eq!((status, &told["status"]), (200, &json!("cancelled")));
     let rest = stream.rest().await;
     assert_eq!(rest.last().unwrap().event, "request_cancelled");
     assert_eq!(rest.last().unwrap().data["reason"], "enough");
@@ -59,8 +62,38 @@ async fn the_id_of_a_request_is_taken_returned_and_cancels_it() {
 
     let healthz = site.request(Method::GET, "/healthz").send().await.unwrap();
     assert_eq!(healthz.headers()["x-request-id"].len(), 36);
-    let odd = site.request(Method::GET, "/healthz").header("x-request-id", "../x");
-    assert_eq!(odd.send().await.unwrap().status(), 400);
+}
+
+#[tokio::test] // K-10
+async fn a_header_that_is_no_id_is_refused_where_it_would_name_a_turn() {
+    let scene = Scene::says(&["hello"]);
+    let site = Site::open(&scene).await;
+    site.session("s").await;
+    let path = "/sessions/s/requests";
+    for odd in ["../x", "Root=1-67891233-abcdef012345678912345678", "_x", "aGVsbG8+d29ybGQ="] {
+        for other in ["/healthz", "/sessions/s", path] {
+            let request = site.request(Method::GET, other).header("x-request-id", odd);
+            let response = request.send().await.unwrap();
+            assert_eq!(response.status(), 200, "{other} {odd}");
+            assert_eq!(response.headers()["x-request-id"].len(), 36, "{other} {odd}");
+        }
+        let request = site.request(Method::POST, path).header("content-type", "application/json");
+        let request = request.header("x-request-id", odd);
+        let (status, problem) =
+            answer(request.body(r#"{"content": "hi"}"#).send().await.unwrap()).await;
+        assert_eq!((status, &problem["error_type"]), (400, &json!("bad_argument")));
+        assert!(problem["message"].as_str().unwrap().contains("cannot be a request id"));
+    }
+    assert!(scene.provider.requests().is_empty());
+    // The body names it.
+    let request = site.request(Method::POST, path).header("content-type", "application/json");
+    let request = request.header("x-request-id", "../x");
+    let body = r#"{"content": "hi", "request_id": "r", "stream": false}"#;
+    let response = request.body(body).send().await.unwrap();
+    assert_eq!(
+        (response.status().as_u16(), &response.headers()["x-request-id"]),
+        (200, &"r".parse().unwrap())
+    );
 }
 
 #[tokio::test] // K-09
@@ -170,9 +203,77 @@ async fn leaving_does_not_end_a_turn_and_coming_back_misses_nothing() {
     let again = site.request(Method::GET, "/requests/r/events").header("last-event-id", last);
     let again = Sse::of(again.send().await.unwrap()).rest().await;
     assert_eq!(kinds(&again), "final");
+    // Nothing follows the last one, and browsers do not open the stream again.
+    let last = again.last().unwrap().id.unwrap();
+    for after in [last, last + 1, u64::MAX] {
+        let over = site.request(Method::GET, "/requests/r/events").header("last-event-id", after);
+        assert_eq!(over.send().await.unwrap().status(), 204, "{after}");
+        assert_eq!(site.get(&format!("/requests/r/events?after={after}")).await.0, 204);
+    }
     let odd = site.request(Method::GET, "/requests/r/events").header("last-event-id", "x");
     assert_eq!(odd.send().await.unwrap().status(), 400);
     assert_eq!(site.get("/requests/nope/events").await.0, 404);
+}
+
+#[tokio::test] // K-09
+async fn a_number_that_is_yet_to_come_hides_no_events() {
+    let (scene, gate) = (Scene::default(), Gate::new());
+    scene.provider.reply(ScriptedReply::text(&["hello"]).waiting_for(&gate));
+    let site = Site::open(&scene).await;
+    site.session("s").await;
+    let far = u64::MAX;
+    let open = async |path: String| Sse::of(site.request(Method::GET, &path).send().await.unwrap());
+    let mut all = open(format!("/events?after={far}")).await;
+    let mut of_session = open(format!("/events?session_id=s&after={far}")).await;
+    let mut stream = site.stream("s", json!({ "content": "hi", "request_id": "r" })).await;
+    stream.until("partial").await;
+    let back = open(format!("/requests/r/events?after={far}")).await;
+    gate.open();
+    assert_eq!(kinds(&back.rest().await), "final");
+    for events in [&mut all, &mut of_session] {
+        assert_eq!(kinds(&events.until("final").await), "request_started partial final");
+    }
+}
+
+#[tokio::test] // K-09
+async fn who_comes_back_in_a_later_step_is_told_the_rest_of_an_earlier_answer() {
+    let (stop, gate) = (Stop::default(), Gate::new());
+    let mut scene = Scene::default();
+    scene.plugins = scene.plugins.tool(Arc::new(stopping("work", json!({}), &stop, &Log::new())));
+    let mut calls = ScriptedReply::calls(&[("c1", "work", json!({}))]);
+    for text in ["one ", "two ", "three ", "four"] {
+        calls = calls.with_partial(Partial::text(text));
+    }
+    scene.provider.reply(calls);
+    scene.provider.reply(ScriptedReply::text(&["five", " six"]).waiting_for(&gate));
+    let site = Site::open(&scene).await;
+    site.session("s").await;
+    let mut stream = site.stream("s", json!({ "content": "hi", "request_id": "r" })).await;
+    let seen = stream.until("partial").await;
+    assert_eq!(text_of(&seen), "one ");
+    drop(stream);
+    stop.reached_by(1).await;
+    stop.let_go(1);
+    gate.reached().await;
+    let open = async |after: u64| {
+        let path = format!("/requests/r/events?after={after}");
+        Sse::of(site.request(Method::GET, &path).send().await.unwrap())
+    };
+    // Who left at the first word, and who left at each that follows; nobody is told anything twice.
+    let mut back = open(seen.last().unwrap().id.unwrap()).await;
+    let missed = back.until("tool_result").await;
+    assert_eq!(kinds(&missed), "partial tool_call tool_result");
+    assert_eq!(text_of(&missed), "two three four");
+    for (place, left) in missed.iter().enumerate() {
+        let again = open(left.id.unwrap()).await.until("partial").await;
+        assert_eq!(again[..again.len() - 1], missed[place + 1..][..again.len() - 1]);
+        if again.last().unwrap().data["message"]["content"] == "five" {
+            assert_eq!(again.len(), missed.len() - place);
+        }
+    }
+    gate.open();
+    let rest = back.rest().await;
+    assert_eq!((kinds(&rest), text_of(&rest)), ("partial final".to_owned(), "five six".to_owned()));
 }
 
 #[tokio::test] // K-09

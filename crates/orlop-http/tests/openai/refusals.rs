@@ -37,13 +37,24 @@ async fn who_asks_from_where_and_with_what_name() {
             ("host", "evil.example", "403 permission_error null this server is only reached"),
             ("origin", "https://evil.example", "403 permission_error null this page is not one"),
             ("sec-fetch-site", "cross-site", "403 permission_error null this page is not one"),
-            ("x-request-id", "../x", "400 invalid_request_error null"),
         ] {
             let request = sent(&client, method, path).header(header, value);
             let refused = client.refused_request(request).await;
             assert!(refused.starts_with(start), "{method} {path} {header}: {refused}");
         }
     }
+    // What would name a turn has to be an id; elsewhere something between may have made it.
+    for path in ["/chat/completions", "/responses"] {
+        let request = sent(&client, "POST", path).header("x-request-id", "../x");
+        let refused = client.refused_request(request).await;
+        let start = "400 invalid_request_error null";
+        assert!(
+            refused.starts_with(start) && refused.contains("cannot be a request id"),
+            "{path}: {refused}"
+        );
+    }
+    let models = client.request("GET", "/models").header("x-request-id", "../x");
+    assert_eq!(models.send().await.unwrap().status(), 200);
     let client = Scene::says(&[]).config(TOKENS).start().await;
     for (method, path) in PATHS {
         let refused = client.refused_request(sent(&client, method, path)).await;

@@ -82,7 +82,7 @@ async fn events_can_be_narrowed(place: &Place) {
     }
     let names = async |session: Option<&str>, request: Option<&str>, after, limit| {
         let [session, request] = [session, request].map(|id| id.map(str::to_owned));
-        let query = EventQuery { session, request, after, limit };
+        let query = EventQuery { session, request, after, limit, newest: false };
         let events = store.events(&ana(), &query).await.unwrap();
         events.iter().map(|event| event.kind.name().to_owned()).collect::<String>()
     };
@@ -95,6 +95,16 @@ async fn events_can_be_narrowed(place: &Place) {
     assert_eq!(names(None, None, 5, 2).await, "34");
     assert_eq!(names(None, None, 17, 0).await, "");
     assert_eq!(names(None, None, u64::MAX, usize::MAX).await, "");
+    let newest = async |session: Option<&str>, after, limit| {
+        let session = session.map(str::to_owned);
+        let query = EventQuery { session, after, limit, newest: true, ..Default::default() };
+        let events = store.events(&ana(), &query).await.unwrap();
+        events.iter().map(|event| event.kind.name().to_owned()).collect::<String>()
+    };
+    assert_eq!(newest(None, 0, 0).await, "12345");
+    assert_eq!(newest(None, 0, 2).await, "45");
+    assert_eq!(newest(Some("s"), 0, 1).await, "5");
+    assert_eq!(newest(Some("s"), 17, 1).await, "");
 }
 
 async fn a_thousand_events_are_read_at_once_unless_said_otherwise(place: &Place) {
