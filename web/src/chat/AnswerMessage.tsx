@@ -25,7 +25,7 @@ export function AnswerMessage({ item }: { item: TextItem }) {
   return (
     <div className="answer" data-live={item.live || undefined} data-handled={handled !== undefined || undefined}>
       {item.reasoning !== "" && <Reasoning text={item.reasoning} live={item.live && item.text === ""} tookMs={item.reasonedFor} />}
-      {item.text !== "" && (isPlain(handled) ? <p className="pre-wrap">{plainText(item.text)}</p> : <Markdown text={item.text} />)}
+      {item.text !== "" && (isPlain(handled) ? <p className="pre-wrap" dir="auto">{plainText(item.text)}</p> : <Markdown text={item.text} />)}
       {item.message?.multipartContent && <Parts parts={item.message.multipartContent} />}
       {interrupted && <p className="stopped">Stopped here.</p>}
       {!item.live && item.index !== null && item.message && <AnswerTools item={item} index={item.index} />}

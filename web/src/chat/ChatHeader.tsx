@@ -42,7 +42,7 @@ export function ChatHeader() {
           <CornerLeftUp />
         </IconButton>
       )}
-      <h1 title={title}>{openId ? title : "New session"}</h1>
+      <h1 title={title} dir="auto">{openId ? title : "New session"}</h1>
       {!seen && <LinkState />}
       {openId && (
         <>

@@ -118,6 +118,7 @@ export function Composer({ attachments, footer, gauge }: { attachments: Attachme
           id="composer"
           rows={1}
           value={text}
+          dir="auto"
           placeholder={busy ? "Write the next message; it waits its turn" : "Ask anything. / for commands, @ for files"}
           aria-label="Message"
           aria-autocomplete="list"

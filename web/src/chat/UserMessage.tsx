@@ -33,7 +33,7 @@ export function UserMessage({ item }: { item: UserItem }) {
           Earlier messages were replaced by a summary
           {typeof compaction.replaced === "number" && ` (${compaction.replaced})`}
         </summary>
-        <div className="fold-body pre-wrap">{text}</div>
+        <div className="fold-body pre-wrap" dir="auto">{text}</div>
       </details>
     );
   }
@@ -43,7 +43,7 @@ export function UserMessage({ item }: { item: UserItem }) {
         <EditMessage text={text} index={index} message={editing} onDone={() => setEditing(null)} />
       ) : (
         <>
-          <div className="bubble">
+          <div className="bubble" dir="auto">
             {text}
             <PartList shown={attachedTo(message)} />
           </div>
@@ -103,7 +103,7 @@ function EditMessage({ text, index, message, onDone }: { text: string; index: nu
   };
   return (
     <div className="edit-message">
-      <textarea aria-label="Edit message" value={draft} onChange={(event) => setDraft(event.target.value)} onKeyDown={onKeyDown} autoFocus rows={3} />
+      <textarea dir="auto" aria-label="Edit message" value={draft} onChange={(event) => setDraft(event.target.value)} onKeyDown={onKeyDown} autoFocus rows={3} />
       <div className="row-end">
         <button type="button" className="button" onClick={onDone}>
           Cancel

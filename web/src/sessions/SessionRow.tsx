@@ -33,8 +33,8 @@ export const SessionRow = memo(function SessionRow({ summary }: { summary: Summa
   return (
     <li className="session-row" data-open={open || undefined}>
       <button type="button" className="session-link" aria-current={open ? "page" : undefined} onClick={go} title={`${title}\n${when(summary.updated_at)}`}>
-        <span className="session-title">{title}</span>
-        {typeof summary.snippet === "string" && <small className="session-snippet">{plainLine(summary.snippet)}</small>}
+        <span className="session-title" dir="auto">{title}</span>
+        {typeof summary.snippet === "string" && <small className="session-snippet" dir="auto">{plainLine(summary.snippet)}</small>}
         {badgesOf(summary).map((badge, place) => (
           <span key={place} className="badge">
             {badge}

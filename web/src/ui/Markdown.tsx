@@ -7,6 +7,7 @@ import remarkGfm from "remark-gfm";
 import { webUrl } from "../actions/safe";
 import { blocksOf } from "./blocks";
 import { CodeBlock } from "./CodeBlock";
+import { rehypeDirections } from "./directions";
 import { later } from "./later";
 
 
@@ -42,7 +43,7 @@ const components: Components = {
   },
   table({ children }) {
     return (
-      <div className="table-scroll" tabIndex={0} role="group" aria-label="Table">
+      <div className="table-scroll" tabIndex={0} role="group" aria-label="Table" dir="auto">
         <table>{children}</table>
       </div>
     );
@@ -58,7 +59,7 @@ function linkUrl(href: string): string | null {
 
 const options: Options = {
   remarkPlugins: [remarkGfm],
-  rehypePlugins: [rehypeSanitize],
+  rehypePlugins: [rehypeSanitize, rehypeDirections],
   components,
   urlTransform: (url) => url,
 };

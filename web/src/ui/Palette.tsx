@@ -44,6 +44,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
     <Modal title="Search sessions and commands" onClose={onClose}>
       <input
         type="text"
+        dir="auto"
         className="palette-input"
         role="combobox"
         aria-label="Search sessions and commands"
@@ -67,7 +68,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
       <ul className="palette-list" id={listId} role="listbox" aria-label="Found">
         {entries.map((entry, place) => (
           <li key={entry.key} id={`${listId}-${place}`} ref={place === at ? chosen : undefined} role="option" aria-selected={place === at} onClick={() => run(entry)} onPointerMove={() => setAt(place)}>
-            <span>{entry.label}</span>
+            <span dir="auto">{entry.label}</span>
             <small>{entry.about}</small>
             {entry.hint && <kbd>{entry.hint}</kbd>}
           </li>

@@ -1,0 +1,67 @@
+//! What stands in a conversation is read: in either direction, however wide or long it is, and on paper.
+
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { Tab, launch, onPhone } from "./browser";
+import { Server } from "./server";
+
+let server: Server;
+let browser: Browser;
+beforeAll(async () => {
+  [server, browser] = await Promise.all([Server.start(), launch()]);
+});
+afterAll(async () => {
+  await browser.close();
+  await server.remove();
+});
+
+/** A session that has these messages, by turns of the user and of the model. */
+async function held(...texts: string[]): Promise<string> {
+  const { session_id } = await server.api<{ session_id: string }>("/sessions", {});
+  for (const [place, content] of texts.entries()) await server.api(`/sessions/${session_id}/messages`, { role: place % 2 === 0 ? "user" : "assistant", content });
+  return session_id;
+}
+
+test("words that are written from right to left are read so, and those beside them are not", async () => {
+  const answer = "שלום לכם\n\nHello again\n\n- ראשון\n- second\n\n> ציטוט קצר\n\n| שם | Name |\n| --- | --- |\n| אבא | Ann |\n\nהרץ `ls -l` עכשיו";
+  const id = await held("מה שלומך?\nAnd in English?", answer);
+  await server.api(`/sessions/${id}`, { title: "שיחה על הנמל" }, "PATCH");
+  const tab = await Tab.session(browser, server, id);
+  const { page } = tab;
+  await tab.answer.getByText("Hello again").waitFor();
+  /** Where the first line of an element begins: at its right edge or at its left. */
+  const side = (selector: string, text: string) =>
+    page.locator(selector, { hasText: text }).last().evaluate((element, text) => {
+      const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+      let node = walker.nextNode();
+      while (node && !node.textContent?.includes(text)) node = walker.nextNode();
+      const range = document.createRange();
+      const from = node?.textContent?.indexOf(text) ?? 0;
+      range.setStart(node as Node, from);
+      range.setEnd(node as Node, from + text.length);
+      const [words, box] = [range.getBoundingClientRect(), element.getBoundingClientRect()];
+      return box.right - words.right < words.left - box.left ? "right" : "left";
+    }, text);
+  expect(await side(".answer p", "שלום לכם")).toBe("right");
+  expect(await side(".answer p", "Hello again")).toBe("left");
+  expect(await side(".answer blockquote", "ציטוט קצר")).toBe("right");
+  expect(await side(".answer li", "second")).toBe("right");
+  expect(await side(".answer .table-scroll", "שם")).toBe("right");
+  const styles = await tab.answer.evaluate((answer) => {
+    const style = (selector: string) => getComputedStyle(answer.querySelector(selector) as Element);
+    return { list: style("ul").direction, bar: style("blockquote").borderRightWidth, table: style("table").direction, code: style("p code").direction };
+  });
+  expect(styles).toEqual({ list: "rtl", bar: "3px", table: "rtl", code: "ltr" });
+  expect(await side(".bubble", "מה שלומך?")).toBe("right");
+  expect(await side(".bubble", "And in English?")).toBe("left");
+  const directionOf = (selector: string) => page.locator(selector).first().evaluate((element) => getComputedStyle(element).direction);
+  expect(await directionOf(".chat-header h1")).toBe("rtl");
+  await tab.composer.fill("שלום");
+  expect(await tab.composer.evaluate((field) => getComputedStyle(field).direction)).toBe("rtl");
+  await tab.showSessions();
+  expect(await page.locator(".session-title", { hasText: "שיחה" }).evaluate((element) => getComputedStyle(element).direction)).toBe("rtl");
+  await tab.hideSessions();
+  await tab.accessible();
+  await page.screenshot({ path: `test-results/right-to-left-${onPhone ? "phone" : "desk"}.png` });
+  await tab.quiet();
+});
