@@ -65,3 +65,25 @@ test("words that are written from right to left are read so, and those beside th
   await page.screenshot({ path: `test-results/right-to-left-${onPhone ? "phone" : "desk"}.png` });
   await tab.quiet();
 });
+
+test("the end of a long formula can be scrolled to", async () => {
+  const sum = Array.from({ length: 60 }, (_, place) => `x_{${place}}`).join(" + ");
+  const tab = await Tab.session(browser, server, await held("sum", `The sum:\n\n$$\n${sum}\n$$\n\nAnd $${sum}$ in a line.`));
+  const formula = tab.answer.getByRole("group", { name: "Formula" });
+  await formula.waitFor();
+  await formula.focus();
+  await tab.page.keyboard.press("End");
+  await formula.evaluate((element) => (element.scrollLeft = element.scrollWidth));
+  const outside = () =>
+    formula.evaluate((element) => {
+      const last = [...element.querySelectorAll("math mn")].at(-1)?.getBoundingClientRect();
+      return (last?.right ?? Number.POSITIVE_INFINITY) - element.getBoundingClientRect().right;
+    });
+  expect(await outside()).toBeLessThanOrEqual(1);
+  const line = tab.answer.locator("p", { hasText: "in a line" });
+  expect(await line.evaluate((element) => element.scrollWidth > element.clientWidth && getComputedStyle(element).overflowX)).toBe("auto");
+  await tab.fits();
+  await tab.accessible();
+  await tab.page.screenshot({ path: `test-results/formula-${onPhone ? "phone" : "desk"}.png` });
+  await tab.quiet();
+});
