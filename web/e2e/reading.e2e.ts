@@ -87,3 +87,30 @@ test("the end of a long formula can be scrolled to", async () => {
   await tab.page.screenshot({ path: `test-results/formula-${onPhone ? "phone" : "desk"}.png` });
   await tab.quiet();
 });
+
+test("all of a long conversation is on paper, and the view is as before", async () => {
+  const texts = Array.from({ length: 300 }, (_, place) => `message number ${place} of them`);
+  const tab = await Tab.session(browser, server, await held(...texts), { colorScheme: "dark" });
+  await tab.page.getByText("message number 299 of them").waitFor();
+  expect(await tab.page.locator(".item").count()).toBeLessThan(100);
+  await tab.page.evaluate(() => {
+    addEventListener("beforeprint", () => {
+      const items = [...document.querySelectorAll(".item")].map((item) => item.textContent ?? "");
+      Object.assign(globalThis, { printed: items });
+    });
+  });
+  await tab.page.emulateMedia({ media: "print" });
+  await tab.page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+  const printed = await tab.page.evaluate(() => (globalThis as unknown as { printed: string[] }).printed);
+  expect([printed.length, printed[0], printed.at(-1)]).toEqual([300, expect.stringContaining("number 0 "), expect.stringContaining("number 299 ")]);
+  // One below the other, on white.
+  const tops = await tab.page.locator(".item").evaluateAll((items) => items.map((item) => item.getBoundingClientRect()).map(({ top, height }) => [Math.round(top), height]));
+  for (const [place, [top]] of tops.entries()) if (place > 0) expect(top).toBeGreaterThanOrEqual((tops[place - 1]?.[0] ?? 0) + 20);
+  expect(await tab.page.evaluate(() => getComputedStyle(document.documentElement).colorScheme)).toBe("light");
+  const pdf = (await tab.page.pdf()).toString("latin1");
+  expect([...pdf.matchAll(/\/Type\s*\/Page\b/g)].length).toBeLessThan(40);
+  await tab.page.emulateMedia({ media: null });
+  await tab.page.evaluate(() => dispatchEvent(new Event("afterprint")));
+  await expect.poll(() => tab.page.locator(".item").count()).toBeLessThan(100);
+  await tab.quiet();
+});
