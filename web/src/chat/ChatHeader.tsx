@@ -72,7 +72,7 @@ export function ChatHeader() {
             <MenuItem icon={<Settings2 />} onSelect={() => openOverlay("session-settings")}>
               Settings of this session
             </MenuItem>
-            <MenuItem icon={<GitBranch />} disabled={busy} onSelect={() => void page.sessions.fork(openId)}>
+            <MenuItem icon={<GitBranch />} disabled={busy} onSelect={() => void page.sessions.copy(openId)}>
               Continue in a copy
             </MenuItem>
             {shares && (

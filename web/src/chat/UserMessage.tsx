@@ -3,7 +3,8 @@
 import { Check, ChevronLeft, ChevronRight, Copy, Pencil } from "lucide-react";
 import { type KeyboardEvent, useState } from "react";
 import { plainText } from "../actions/safe";
-import { type Message, isMap } from "../api/types";
+import { isMap } from "../api/types";
+import type { Seen } from "../state/chat";
 import { isBusy, isSettled } from "../state/conversation";
 import { type UserItem, textOf } from "../state/items";
 import { useApp, usePage } from "../state/page";
@@ -17,8 +18,9 @@ import { PartList } from "./Parts";
 import { attachedTo } from "./attached";
 
 export function UserMessage({ item }: { item: UserItem }) {
+  const page = usePage();
   // What stands at this place may change while somebody writes.
-  const [editing, setEditing] = useState<Message | null>(null);
+  const [editing, setEditing] = useState<Seen | null>(null);
   const [raw, setRaw] = useState(false);
   const { message, index } = item;
   const compaction = message.metadata?.compaction;
@@ -40,7 +42,7 @@ export function UserMessage({ item }: { item: UserItem }) {
   return (
     <div className="user-message" data-pending={item.pending || undefined}>
       {editing && index !== null ? (
-        <EditMessage text={text} index={index} message={editing} onDone={() => setEditing(null)} />
+        <EditMessage text={text} seen={editing} onDone={() => setEditing(null)} />
       ) : (
         <>
           <div className="bubble" dir="auto">
@@ -55,7 +57,7 @@ export function UserMessage({ item }: { item: UserItem }) {
           {index !== null && (
             <div className="message-tools">
               <BranchWalker index={index} />
-              <UserTools text={text} onEdit={() => setEditing(message)} />
+              <UserTools text={text} onEdit={() => setEditing(page.chat.seen(index))} />
               <MessageMenu index={index} message={message} raw={raw} onRaw={() => setRaw(!raw)} />
             </div>
           )}
@@ -85,11 +87,15 @@ function UserTools({ text, onEdit }: { text: string; onEdit: () => void }) {
   );
 }
 
-function EditMessage({ text, index, message, onDone }: { text: string; index: number; message: Message; onDone: () => void }) {
+function EditMessage({ text, seen, onDone }: { text: string; seen: Seen; onDone: () => void }) {
   const page = usePage();
   const [draft, setDraft] = useState(text);
+  const [placed, setPlaced] = useState(seen.placed);
   const send = async () => {
-    if (draft.trim() !== "" && (await page.chat.branch(index, message, draft))) onDone();
+    if (draft.trim() === "") return;
+    if (await page.chat.branch({ ...seen, placed }, draft)) onDone();
+    // Who was told of a change has looked; if the message is there still, the next try counts.
+    else setPlaced(page.chat.seen(seen.index)?.placed ?? placed);
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === "Escape") {

@@ -65,7 +65,7 @@ export const SessionRow = memo(function SessionRow({ summary }: { summary: Summa
         <MenuItem icon={summary.archived ? <ArchiveRestore /> : <Archive />} onSelect={() => void page.sessions.archive(id, !summary.archived)}>
           {summary.archived ? "Take back" : "Archive"}
         </MenuItem>
-        <MenuItem icon={<GitBranch />} onSelect={() => void page.sessions.fork(id)}>
+        <MenuItem icon={<GitBranch />} onSelect={() => void page.sessions.copy(id)}>
           Continue in a copy
         </MenuItem>
         <MenuItem icon={<Download />} onSelect={() => void page.sessions.exportJson(id)}>

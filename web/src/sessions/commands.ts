@@ -155,9 +155,14 @@ export class SessionCommands {
     this.page.toast("Session deleted.", "info", { label: "Undo", run: bringBack }, UNDO_MS, finish);
   }
 
-  async fork(id: string, upto: number | null = null): Promise<void> {
-    const fork = await this.page.attempt(() => this.page.api.fork(id, upto));
-    if (!fork) return;
+  /** Goes on in a copy of all there is. */
+  async copy(id: string): Promise<void> {
+    await this.page.attempt(() => this.fork(id, null));
+  }
+
+  /** Goes on in a copy that may end with a message of a revision. */
+  async fork(id: string, upto: { upto_index: number; revision: number } | null): Promise<void> {
+    const fork = await this.page.api.fork(id, upto);
     await this.refresh();
     this.page.go(fork.session_id);
   }

@@ -109,7 +109,7 @@ function useCommands(): Entry[] {
           command("Settings of this session", () => openOverlay("session-settings")),
           command("Rename", () => openOverlay("rename")),
           command(pinned ? "Unpin" : "Pin", () => void page.sessions.pin(openId, !pinned)),
-          command("Continue in a copy", () => void page.sessions.fork(openId)),
+          command("Continue in a copy", () => void page.sessions.copy(openId)),
           ...(shares ? [command("Share by a link", () => openOverlay("share"))] : []),
           command("Export as JSON", () => void page.sessions.exportJson(openId)),
           command("Export as Markdown", () => void page.sessions.exportMarkdown(openId, title)),
