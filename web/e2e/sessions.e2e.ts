@@ -253,3 +253,19 @@ test("an address that leads nowhere says so and leads on", async () => {
   await tab.page.getByText("What shall we work on?").waitFor();
   await tab.page.context().close();
 });
+
+test("a session that the list does not have keeps its name", async () => {
+  const id = await server.session("hello");
+  await server.api(`/sessions/${id}`, { title: "Put away", metadata: { archived: true } }, "PATCH");
+  const tab = await Tab.session(browser, server, id);
+  await tab.answer.getByText("Aye.").waitFor();
+  await tab.page.getByRole("heading", { name: "Put away", level: 1 }).waitFor();
+  await expect.poll(() => tab.page.title()).toBe("Put away · Orlop");
+  await tab.page.keyboard.press("Control+k");
+  await tab.page.getByRole("combobox").fill("export as markdown");
+  const downloading = tab.page.waitForEvent("download");
+  await tab.page.keyboard.press("Enter");
+  const text = await readFile(await (await downloading).path(), "utf8");
+  expect(text).toBe("# Put away\n\n## You\n\nhello\n\n## Assistant\n\nAye.\n");
+  await tab.quiet();
+});

@@ -4,7 +4,7 @@ import { useEffect, useId, useMemo, useState } from "react";
 import { useActionDialog } from "../actions/ActionDialog";
 import { elementsOf } from "../actions/elements";
 import type { Summary } from "../api/types";
-import { titleOf } from "../sessions/list";
+import { titleInView, titleOf } from "../sessions/list";
 import { useApp, usePage } from "../state/page";
 import { Modal } from "./Modal";
 import { openOverlay } from "./overlay";
@@ -83,7 +83,7 @@ function useCommands(): Entry[] {
   const page = usePage();
   const elements = useApp((state) => state.elements);
   const openId = useApp((state) => state.openId);
-  const title = useApp((state) => titleOf(state.list.sessions.find((held) => held.session_id === state.openId) ?? {}));
+  const title = titleOf({ title: useApp(titleInView) });
   const shares = useApp((state) => state.info?.share_links ?? false);
   const pinned = useApp((state) => state.conversation?.metadata.pinned === true);
   const archived = useApp((state) => state.conversation?.metadata.archived === true);
