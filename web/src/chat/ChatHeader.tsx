@@ -42,11 +42,11 @@ export function ChatHeader() {
       )}
       <h1 title={title} dir="auto">{openId ? title : "New session"}</h1>
       {!seen && <LinkState />}
+      <IconButton label="Inspector" pressed={panel === "inspector"} onClick={() => page.store.patch({ panel: panel ? null : "inspector" })}>
+        <Activity />
+      </IconButton>
       {openId && (
         <>
-          <IconButton label="Inspector" pressed={panel === "inspector"} onClick={() => page.store.patch({ panel: panel ? null : "inspector" })}>
-            <Activity />
-          </IconButton>
           <Menu
             label="Session"
             trigger={

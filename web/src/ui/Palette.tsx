@@ -94,6 +94,7 @@ function useCommands(): Entry[] {
       command("New session", () => page.go(null), "new"),
       command("Settings", () => openOverlay("settings"), "settings"),
       command("Keys", () => openOverlay("shortcuts"), "shortcuts"),
+      command("Inspector", () => page.store.patch({ panel: page.store.get().panel ? null : "inspector" }), "inspector"),
       command("Show or hide sessions", () => toggleSidebar(page), "sidebar"),
       command("Archived sessions", () => {
         showSidebar(page);
@@ -105,7 +106,6 @@ function useCommands(): Entry[] {
     ];
     const ofSession = openId
       ? [
-          command("Inspector", () => page.store.patch({ panel: page.store.get().panel ? null : "inspector" }), "inspector"),
           command("Settings of this session", () => openOverlay("session-settings")),
           command("Rename", () => openOverlay("rename")),
           command(pinned ? "Unpin" : "Pin", () => void page.sessions.pin(openId, !pinned)),
