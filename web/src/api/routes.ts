@@ -92,7 +92,9 @@ export class Api {
       body: { agent_id: agent, text, completion, ...(session ? { session_id: session } : {}) },
     });
   /** The bytes of a file. */
-  asset = async (asset: string, signal: AbortSignal) => (await this.client.raw(`/assets/${id(asset)}`, { signal })).blob();
+  asset = async (asset: string, signal?: AbortSignal) => (await this.client.raw(`/assets/${id(asset)}`, { signal })).blob();
+  /** Fails where the file is not there. */
+  findAsset = (asset: string) => this.client.raw(`/assets/${id(asset)}`, { method: "HEAD" });
   upload = (file: File) => {
     const form = new FormData();
     form.append("file", file, file.name);
