@@ -306,6 +306,24 @@ test("the page reloads what an action says, and leaves a session that is gone", 
   await tab.quiet();
 });
 
+test("an action leads to a session that it made, and to the list", async () => {
+  const other = await server.session("think about it");
+  await tab.menu("Session menu", "Go elsewhere");
+  const dialog = tab.page.getByRole("dialog", { name: "Go elsewhere" });
+  await dialog.getByLabel("To").fill(other);
+  // What it made is asked for.
+  const asked = tab.page.waitForRequest((request) => new URL(request.url()).pathname.endsWith("/sessions"));
+  await dialog.getByRole("button", { name: "Go elsewhere" }).click();
+  await asked;
+  await expect.poll(() => tab.sessionId).toBe(other);
+  await tab.answer.getByText("Yes.").waitFor();
+  await tab.menu("Session menu", "Go elsewhere");
+  await dialog.getByRole("button", { name: "Go elsewhere" }).click();
+  await tab.page.getByRole("heading", { name: "What shall we work on?" }).waitFor();
+  expect(tab.sessionId).toBe("");
+  await tab.quiet();
+});
+
 test("a form about a message is not sent once another message stands in its place", async () => {
   const id = await server.session("hello", "hello");
   await tab.quiet();
