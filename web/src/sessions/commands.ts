@@ -58,7 +58,8 @@ export class SessionCommands {
   async found(text: string, signal: AbortSignal): Promise<Summary[]> {
     const [titled, worded] = await Promise.all([this.page.api.sessions(text, false, null, signal), this.page.api.search(text, signal)]);
     const ids = new Set(titled.sessions.map((summary) => summary.session_id));
-    return [...titled.sessions, ...worded.filter((summary) => !ids.has(summary.session_id))];
+    const all = [...titled.sessions, ...worded.filter((summary) => !ids.has(summary.session_id))];
+    return all.filter((summary) => !this.leaving.has(summary.session_id));
   }
 
   /** Reads the list again, once for many events. */
@@ -187,7 +188,7 @@ export class SessionCommands {
       this.page.toast(`"${file.name}" is no JSON. Choose a file that was exported here.`, "error");
       return;
     }
-    if (!isMap(session)) {
+    if (!isMap(session) || typeof session.session_id !== "string") {
       this.page.toast(`"${file.name}" holds no session. Choose a file that was exported here.`, "error");
       return;
     }
