@@ -114,3 +114,16 @@ test("all of a long conversation is on paper, and the view is as before", async 
   await expect.poll(() => tab.page.locator(".item").count()).toBeLessThan(100);
   await tab.quiet();
 });
+
+test("a long message of one's own is folded, with its end a click away", async () => {
+  const lines = Array.from({ length: 400 }, (_, place) => `line ${place}`).join("\n");
+  const tab = await Tab.session(browser, server, await held(lines, "Read."));
+  await tab.answer.getByText("Read.").waitFor();
+  const bubble = tab.page.locator(".bubble");
+  expect(await bubble.innerText()).not.toContain("line 399");
+  await bubble.getByRole("button", { name: "Show all 400 lines" }).click();
+  await bubble.getByText("line 399").waitFor();
+  await bubble.getByRole("button", { name: "Show less" }).click();
+  await expect.poll(() => bubble.innerText()).not.toContain("line 399");
+  await tab.quiet();
+});

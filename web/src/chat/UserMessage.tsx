@@ -12,7 +12,7 @@ import { ranIn } from "../state/ran";
 import { useTries } from "../state/tries";
 import { IconButton } from "../ui/IconButton";
 import { useCopied } from "../ui/useCopied";
-import { Folded } from "./Folded";
+import { Folded, FoldedWords } from "./Folded";
 import { MessageMenu } from "./MessageMenu";
 import { PartList } from "./Parts";
 import { attachedTo } from "./attached";
@@ -46,7 +46,7 @@ export function UserMessage({ item }: { item: UserItem }) {
       ) : (
         <>
           <div className="bubble" dir="auto">
-            {text}
+            <FoldedWords text={text} />
             <PartList shown={attachedTo(message)} />
           </div>
           {ran && (
