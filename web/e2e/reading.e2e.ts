@@ -127,3 +127,16 @@ test("a long message of one's own is folded, with its end a click away", async (
   await expect.poll(() => bubble.innerText()).not.toContain("line 399");
   await tab.quiet();
 });
+
+test("code is shown letter by letter, and footnotes lead there and back", async () => {
+  const tab = await Tab.session(browser, server, await held("proof", "It holds[^1], as `a != b` does.\n\n```js\na !== b\n```\n\n[^1]: See the book.\n"));
+  const { answer } = tab;
+  await answer.getByText("See the book.").waitFor();
+  for (const code of ["p code", "pre code"]) expect(await answer.locator(code).first().evaluate((element) => getComputedStyle(element).fontVariantLigatures)).toBe("none");
+  await answer.getByRole("button", { name: "1", exact: true }).click();
+  expect(await tab.page.evaluate(() => document.activeElement?.textContent)).toContain("See the book.");
+  await answer.getByRole("button", { name: "Back to reference 1" }).click();
+  expect(await tab.page.evaluate(() => document.activeElement?.textContent)).toBe("1");
+  await tab.accessible();
+  await tab.quiet();
+});
