@@ -140,3 +140,26 @@ test("code is shown letter by letter, and footnotes lead there and back", async 
   await tab.accessible();
   await tab.quiet();
 });
+
+test("the way back to the end stands on no edge, wherever there is room for it", async () => {
+  const tab = await Tab.session(browser, server, await held(...Array.from({ length: 60 }, (_, place) => `message number ${place} of them`)));
+  await tab.page.getByText("message number 59 of them").waitFor();
+  await tab.page.getByRole("region", { name: "Conversation" }).focus();
+  await tab.page.keyboard.press("Home");
+  const jump = tab.page.getByRole("button", { name: "Jump to latest" });
+  const apart = async () => {
+    const [button, column] = await Promise.all([jump.boundingBox(), tab.page.locator(".column").boundingBox()]);
+    if (!button || !column) return "nowhere";
+    if (button.x >= column.x + column.width - 24) return "beside";
+    return Math.abs(button.x + button.width / 2 - (column.x + column.width / 2)) <= 1 ? "middle" : "on an edge";
+  };
+  await jump.waitFor();
+  expect(await apart()).toBe(onPhone ? "middle" : "beside");
+  if (!onPhone) {
+    await tab.page.keyboard.press("Alt+i");
+    await tab.page.getByRole("tabpanel").waitFor();
+    await expect.poll(apart).toBe("middle");
+    await tab.page.screenshot({ path: "test-results/jump-desk.png" });
+  }
+  await tab.quiet();
+});
