@@ -60,6 +60,11 @@ test("a message whose file is on its way goes once the file is there", async () 
 
 test("a message does not go without a file that failed, and says so", async () => {
   const tab = await Tab.open(browser, server);
+  // Who sends nothing does not mean what comes later.
+  await tab.composer.press("Enter");
+  await attach(tab, LOG);
+  await chips(tab).getByText("9 B").waitFor();
+  await tab.page.getByRole("button", { name: "Remove night.log" }).click();
   await attach(tab, { name: "empty.txt", mimeType: "text/plain", buffer: Buffer.alloc(0) });
   await chips(tab).getByText("The file is empty.").waitFor();
   await tab.say("hello");
@@ -72,6 +77,7 @@ test("a message does not go without a file that failed, and says so", async () =
   expect(await tab.composer.inputValue()).toBe("hello");
   await tab.composer.press("Enter");
   await tab.answer.getByText("Aye.").waitFor();
+  expect(await sent(tab.sessionId)).toEqual([undefined]);
   await tab.quiet();
 });
 

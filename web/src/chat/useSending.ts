@@ -6,7 +6,7 @@ import type { Attachment } from "../state/app";
 export interface Sending {
   /** Whether there is anything to send. */
   canSend: boolean;
-  send: () => void;
+  send: () => unknown;
   /** Why it has not gone, if somebody wanted it to. */
   held: { tone: "status" | "alert"; text: string } | null;
 }
@@ -22,6 +22,9 @@ export function useSending(session: string | null, text: string, files: readonly
   const isAsked = canSend && asked === written;
   const isOver = isAsked && (failed !== undefined || !uploading);
   useEffect(() => {
+    if (!isAsked) setAsked(null);
+  }, [isAsked]);
+  useEffect(() => {
     if (!isOver) return;
     setAsked(null);
     if (failed) setRefused(written);
@@ -32,5 +35,5 @@ export function useSending(session: string | null, text: string, files: readonly
     if (failed && refused === written) return { tone: "alert", text: `Not sent: “${failed.name}” could not be attached. Remove it to send the message without it.` };
     return isAsked && uploading ? { tone: "status", text: "It is sent once its files are uploaded." } : null;
   };
-  return { canSend, send: () => setAsked(written), held: held() };
+  return { canSend, send: () => canSend && setAsked(written), held: held() };
 }
