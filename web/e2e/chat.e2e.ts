@@ -266,6 +266,65 @@ test("what was meant for one message does not happen to another that took its pl
   await tab.quiet();
 });
 
+test("messages with the same words are not taken for each other", async () => {
+  const id = await server.session("hello", "hello", "hello");
+  const tab = await Tab.session(browser, server, id);
+  const changed = tab.page.getByText("The conversation changed meanwhile.");
+  const count = async () => (await server.api<{ message_count: number }>(`/sessions/${id}`)).message_count;
+  const ask = async () => {
+    const answer = tab.page.locator(".item", { hasText: "Aye." }).nth(1);
+    await answer.click();
+    await answer.getByRole("button", { name: "More" }).click();
+    await tab.page.getByRole("menuitem", { name: "Delete message" }).click();
+  };
+  const confirm = () => tab.page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+  await tab.answer.getByText("Aye.").waitFor();
+  await ask();
+  await server.api(`/sessions/${id}/slice`, { remove_indices: [0, 1] });
+  await expect.poll(() => tab.page.locator(".item").count()).toBe(4);
+  await confirm();
+  await changed.waitFor();
+  await tab.page.getByRole("button", { name: "Close note" }).click();
+  expect(await count()).toBe(4);
+  // The same if the page has not heard of it: the server knows.
+  await ask();
+  await tab.page.route(`**/sessions/${id}/slice`, async (route) => {
+    await tab.page.unroute(`**/sessions/${id}/slice`);
+    await server.api(`/sessions/${id}/messages`, { role: "user", content: "hello" });
+    await route.continue();
+  });
+  await confirm();
+  await changed.waitFor();
+  expect(await count()).toBe(5);
+  await expect.poll(() => tab.page.locator(".item").count()).toBe(5);
+  // A name moves nothing.
+  await ask();
+  await server.api(`/sessions/${id}`, { title: "Three times hello" }, "PATCH");
+  await tab.page.getByRole("heading", { name: "Three times hello", level: 1, includeHidden: true }).waitFor();
+  await confirm();
+  await expect.poll(count).toBe(4);
+  await tab.page.context().close();
+  expect(tab.complaints.filter((complaint) => !complaint.includes("409"))).toEqual([]);
+});
+
+test("a try after a failure takes nothing away that it has not seen", async () => {
+  const tab = await open();
+  await tab.say("break often");
+  const again = tab.page.locator(".failure").getByRole("button", { name: "Try again" });
+  await again.waitFor();
+  const path = `**/sessions/${tab.sessionId}/slice`;
+  await tab.page.route(path, async (route) => {
+    await tab.page.unroute(path);
+    await server.api(`/sessions/${tab.sessionId}/messages`, { role: "user", content: "from elsewhere" });
+    await route.continue();
+  });
+  await again.click();
+  await tab.page.getByText("The conversation changed meanwhile.").waitFor();
+  await tab.page.locator(".bubble", { hasText: "from elsewhere" }).waitFor();
+  await tab.page.context().close();
+  expect(tab.complaints.filter((complaint) => !complaint.includes("409"))).toEqual([]);
+});
+
 test("commands complete with the keyboard and answer in place of the model", async () => {
   const tab = await open();
   await tab.ask("hello");

@@ -15,6 +15,7 @@ afterAll(async () => {
   await server.remove();
 });
 
+// covers: J-26
 test("plugins are asked about a completion with the text that has it", async () => {
   const tab = await Tab.open(browser, server);
   await tab.composer.pressSequentially("read @bert");

@@ -155,3 +155,24 @@ test("what could not be read while the server was gone is read once it is back",
   expect(await inspector.getByRole("alert").count()).toBe(0);
   await far.quietButCutOff();
 });
+
+test("without a session nothing was asked, and what is of the server is there", async () => {
+  await panel().getByText("2 model calls").waitFor();
+  await tab.page.goto(`${server.url}/#/`);
+  await panel().getByText("Nothing was asked in this session yet.").waitFor();
+  await show("Plugins");
+  await panel().getByText("probe", { exact: true }).first().waitFor();
+  await tab.page.getByRole("button", { name: "Close inspector" }).click();
+  await panel().waitFor({ state: "detached" });
+  await tab.page.getByRole("button", { name: "Inspector", exact: true }).click();
+  await panel().getByText("Nothing was asked in this session yet.").waitFor();
+  await tab.accessible();
+  await tab.quiet();
+});
+
+test("a request is chosen by what was asked", async () => {
+  await server.api(`/sessions/${tab.sessionId}/requests`, { content: "think about it for as long as it takes you to be sure", stream: false });
+  const choice = panel().getByLabel("Request");
+  await expect.poll(() => choice.locator("option").allTextContents()).toEqual([expect.stringMatching(/ · completed · think about it for as long as it takes…$/), expect.stringMatching(/ · completed · mend free\.sh$/)]);
+  await tab.quiet();
+});

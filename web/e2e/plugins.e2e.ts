@@ -305,3 +305,40 @@ test("the page reloads what an action says, and leaves a session that is gone", 
   expect(tab.sessionId).toBe("");
   await tab.quiet();
 });
+
+test("an action leads to a session that it made, and to the list", async () => {
+  const other = await server.session("think about it");
+  await tab.menu("Session menu", "Go elsewhere");
+  const dialog = tab.page.getByRole("dialog", { name: "Go elsewhere" });
+  await dialog.getByLabel("To").fill(other);
+  // What it made is asked for.
+  const asked = tab.page.waitForRequest((request) => new URL(request.url()).pathname.endsWith("/sessions"));
+  await dialog.getByRole("button", { name: "Go elsewhere" }).click();
+  await asked;
+  await expect.poll(() => tab.sessionId).toBe(other);
+  await tab.answer.getByText("Yes.").waitFor();
+  await tab.menu("Session menu", "Go elsewhere");
+  await dialog.getByRole("button", { name: "Go elsewhere" }).click();
+  await tab.page.getByRole("heading", { name: "What shall we work on?" }).waitFor();
+  expect(tab.sessionId).toBe("");
+  await tab.quiet();
+});
+
+test("a form about a message is not sent once another message stands in its place", async () => {
+  const id = await server.session("hello", "hello");
+  await tab.quiet();
+  tab = await Tab.session(browser, server, id);
+  await tab.answer.getByText("Aye.").waitFor();
+  const runs: string[] = [];
+  tab.page.on("request", (request) => request.url().includes("/actions/probe/") && runs.push(request.url()));
+  await tab.menu("More", "Show anything");
+  const dialog = tab.page.getByRole("dialog", { name: "Show anything" });
+  await dialog.getByText("info").click();
+  await dialog.getByText("banner").click();
+  await server.api(`/sessions/${id}/slice`, { remove_indices: [0, 1] });
+  await expect.poll(() => tab.page.locator(".item").count()).toBe(2);
+  await dialog.getByRole("button", { name: "Show anything" }).click();
+  await tab.page.getByText("The conversation changed meanwhile.").waitFor();
+  expect(runs).toEqual([]);
+  await tab.quiet();
+});

@@ -253,3 +253,42 @@ test("an address that leads nowhere says so and leads on", async () => {
   await tab.page.getByText("What shall we work on?").waitFor();
   await tab.page.context().close();
 });
+
+test("a session that the list does not have keeps its name", async () => {
+  const id = await server.session("hello");
+  await server.api(`/sessions/${id}`, { title: "Put away", metadata: { archived: true } }, "PATCH");
+  const tab = await Tab.session(browser, server, id);
+  await tab.answer.getByText("Aye.").waitFor();
+  await tab.page.getByRole("heading", { name: "Put away", level: 1 }).waitFor();
+  await expect.poll(() => tab.page.title()).toBe("Put away · Orlop");
+  await tab.page.keyboard.press("Control+k");
+  await tab.page.getByRole("combobox").fill("export as markdown");
+  const downloading = tab.page.waitForEvent("download");
+  await tab.page.keyboard.press("Enter");
+  const text = await readFile(await (await downloading).path(), "utf8");
+  expect(text).toBe("# Put away\n\n## You\n\nhello\n\n## Assistant\n\nAye.\n");
+  await tab.quiet();
+});
+
+test("a session that is about to be deleted is found nowhere", async () => {
+  const id = await server.session("the quarantine flag is yellow");
+  const tab = await Tab.session(browser, server, id);
+  await tab.answer.getByText("Aye.").waitFor();
+  await tab.menu("Session menu", "Delete");
+  await tab.page.getByRole("status").filter({ hasText: "Session deleted." }).waitFor();
+  await tab.page.keyboard.press("Control+k");
+  const found = tab.page.waitForResponse((response) => response.url().includes("/search?"));
+  await tab.page.getByRole("combobox").fill("quarantine flag");
+  expect(((await (await found).json()) as { items: unknown[] }).items.length).toBeGreaterThan(0);
+  await tab.page.getByText("Nothing found.").waitFor();
+  await tab.quiet();
+});
+
+test("what is no session is not imported, and the page says so in its own words", async () => {
+  const tab = await Tab.open(browser, server);
+  await tab.showSessions();
+  const other = { name: "package.json", mimeType: "application/json", buffer: Buffer.from('{"name": "x"}') };
+  await tab.page.locator('.sidebar input[type="file"]').setInputFiles(other);
+  await tab.page.getByText('"package.json" holds no session. Choose a file that was exported here.').waitFor();
+  await tab.quiet();
+});

@@ -4,6 +4,7 @@ import { type ComponentType, useEffect } from "react";
 import { ActionDialogs } from "./actions/ActionDialog";
 import { ChatView } from "./chat/ChatView";
 import { Sidebar } from "./sessions/Sidebar";
+import { titleInView } from "./sessions/list";
 import { TokenForm } from "./settings/TokenForm";
 import { isBusy } from "./state/conversation";
 import { useApp, usePage } from "./state/page";
@@ -135,7 +136,7 @@ function Overlays() {
 
 /** The tab tells of the session, that somebody is at work, and that somebody is waited for. */
 function useTabTitle(): void {
-  const title = useApp((state) => state.list.sessions.find((held) => held.session_id === state.openId)?.title ?? null);
+  const title = useApp(titleInView);
   const busy = useApp((state) => state.conversation !== null && isBusy(state.conversation));
   const waiting = useApp((state) => Object.values(state.attention).filter(Boolean).length);
   useEffect(() => {

@@ -33,6 +33,7 @@ pub mod private_file;
 mod process;
 mod said;
 mod scope;
+mod seen;
 mod session_list;
 mod sessions;
 mod shares;

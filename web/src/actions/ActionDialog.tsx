@@ -2,6 +2,7 @@
 
 import { type FormEvent, type ReactNode, createContext, useContext, useState } from "react";
 import type { JsonMap } from "../api/types";
+import type { Seen } from "../state/chat";
 import { type Page, usePage } from "../state/page";
 import { Modal } from "../ui/Modal";
 import { answersOf } from "./dialog";
@@ -11,10 +12,10 @@ import { FormFields } from "./FormFields";
 interface Asked {
   element: ActionElement;
   session: JsonMap | undefined;
-  message: JsonMap | undefined;
+  message: Seen | null;
 }
 
-export type StartAction = (element: ActionElement, about?: { session?: JsonMap; message?: JsonMap }) => void;
+export type StartAction = (element: ActionElement, about?: { session?: JsonMap; message?: Seen | null }) => void;
 
 const Starter = createContext<StartAction>(() => undefined);
 
@@ -27,14 +28,17 @@ export function ActionDialogs({ children }: { children: ReactNode }) {
   const page = usePage();
   const [asked, setAsked] = useState<Asked | null>(null);
   const start: StartAction = (element, about) => {
-    const call = { element, session: about?.session ?? sessionInView(page), message: about?.message };
+    const call = { element, session: about?.session ?? sessionInView(page), message: about?.message ?? null };
     if (element.dialog) setAsked(call);
     else void run(call, {});
   };
   /** Whether it went well. */
   const run = async ({ element, session, message }: Asked, answers: JsonMap): Promise<boolean> => {
     const sessionId = typeof session?.session_id === "string" ? session.session_id : null;
-    const { status } = await page.actions.runElement(element, paramsOf(element, { session, message, answers }), sessionId);
+    // A plugin is told of a position; by the time the dialog is filled in another message may stand there.
+    if (message && !page.chat.isStill(message)) return true;
+    const about = message ? { index: message.index, ...(message.message as unknown as JsonMap) } : undefined;
+    const { status } = await page.actions.runElement(element, paramsOf(element, { session, message: about, answers }), sessionId);
     return status !== "error";
   };
   return (

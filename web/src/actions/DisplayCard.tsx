@@ -37,7 +37,7 @@ export function DisplaysAt({ placement }: { placement: Placement }) {
     <section key={held.number} className={placement === "banner" ? "display banner" : "display"} data-variant={held.display.variant} aria-label={held.display.title ?? "Message of a plugin"} role={held.display.variant === "error" ? "alert" : "status"}>
       <VariantIcon variant={held.display.variant} />
       <div className="display-content">
-        {held.display.title && <strong>{held.display.title}</strong>}
+        {held.display.title && <strong dir="auto">{held.display.title}</strong>}
         <Body shown={held} />
         <Actions shown={held} />
       </div>
@@ -58,7 +58,7 @@ export function DisplaysAt({ placement }: { placement: Placement }) {
 }
 
 function Body({ shown: { display } }: { shown: Shown }) {
-  return display.format === "markdown" ? <Markdown text={display.body} /> : <p className="pre-wrap">{display.body}</p>;
+  return display.format === "markdown" ? <Markdown text={display.body} /> : <p className="pre-wrap" dir="auto">{display.body}</p>;
 }
 
 function Actions({ shown }: { shown: Shown }) {

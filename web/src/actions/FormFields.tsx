@@ -50,7 +50,7 @@ function Field({ input, value, error, hideLabel, optional, onChange, onReset }: 
   const id = useId();
   const described = [input.description ? `${id}-about` : null, error ? `${id}-error` : null].filter(Boolean).join(" ") || undefined;
   const kind = kindOf(input.type);
-  const common = { id, "aria-describedby": described, "aria-invalid": error ? true : undefined, "aria-required": input.required || undefined };
+  const common = { id, dir: "auto", "aria-describedby": described, "aria-invalid": error ? true : undefined, "aria-required": input.required || undefined };
   const isChoice = input.choices.length > 0;
   const label = `${input.label}${optional ? " (optional)" : ""}`;
   return (

@@ -43,13 +43,14 @@ export class Api {
   patchSession = (session: string, change: JsonMap) =>
     this.client.json<Summary>(`/sessions/${id(session)}`, { method: "PATCH", body: change });
   deleteSession = (session: string) => this.client.json<void>(`/sessions/${id(session)}`, { method: "DELETE" });
-  fork = (session: string, upto: number | null) =>
-    this.client.json<Summary>(`/sessions/${id(session)}/fork`, { body: upto === null ? {} : { upto_index: upto } });
+  /** Positions count for a revision: one that is not the session's any more is a conflict. */
+  fork = (session: string, upto: { upto_index: number; revision: number } | null) =>
+    this.client.json<Summary>(`/sessions/${id(session)}/fork`, { body: upto ?? {} });
   /** Goes on from before a message of the user, in a session of its own. */
-  branch = (session: string, index: number) =>
-    this.client.json<{ session: Summary; message: Message }>(`/sessions/${id(session)}/branches`, { body: { index } });
+  branch = (session: string, index: number, revision: number) =>
+    this.client.json<{ session: Summary; message: Message }>(`/sessions/${id(session)}/branches`, { body: { index, revision } });
   branches = (session: string, index: number) => this.client.json<Tries>(`/sessions/${id(session)}/branches${query({ index })}`);
-  slice = (session: string, cut: { start?: number; end?: number; remove_indices?: number[] }) =>
+  slice = (session: string, cut: { start?: number; end?: number; remove_indices?: number[]; revision: number }) =>
     this.client.json<Summary>(`/sessions/${id(session)}/slice`, { body: cut });
   switchAgent = (session: string, agent: string) =>
     this.client.json<Summary>(`/sessions/${id(session)}/agent`, { body: { agent_id: agent } });
@@ -91,7 +92,9 @@ export class Api {
       body: { agent_id: agent, text, completion, ...(session ? { session_id: session } : {}) },
     });
   /** The bytes of a file. */
-  asset = async (asset: string, signal: AbortSignal) => (await this.client.raw(`/assets/${id(asset)}`, { signal })).blob();
+  asset = async (asset: string, signal?: AbortSignal) => (await this.client.raw(`/assets/${id(asset)}`, { signal })).blob();
+  /** Fails where the file is not there. */
+  findAsset = (asset: string) => this.client.raw(`/assets/${id(asset)}`, { method: "HEAD" });
   upload = (file: File) => {
     const form = new FormData();
     form.append("file", file, file.name);

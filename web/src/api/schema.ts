@@ -1369,6 +1369,11 @@ export interface components {
             upto_index?: number | null;
             /** @description The id of the copy; a fresh one if it is not said. */
             session_id?: string | null;
+            /**
+             * Format: uint64
+             * @description The revision of the session that was looked at; another one is a conflict.
+             */
+            revision?: number | null;
         };
         /** @description Where to try again. */
         NewBranch: {
@@ -1379,6 +1384,11 @@ export interface components {
             index: number;
             /** @description The id of the branch; a fresh one if it is not said. */
             session_id?: string | null;
+            /**
+             * Format: uint64
+             * @description The revision of the session that was looked at; another one is a conflict.
+             */
+            revision?: number | null;
         };
         /** @description A session that goes on from before a message. */
         MadeBranch: {
@@ -1419,6 +1429,11 @@ export interface components {
              * @default []
              */
             remove_indices: number[];
+            /**
+             * Format: uint64
+             * @description The revision of the session that was looked at; another one is a conflict.
+             */
+            revision?: number | null;
         };
         /** @description Another session. */
         Join: {
@@ -1472,6 +1487,12 @@ export interface components {
              * @default null
              */
             after_index: number | null;
+            /**
+             * Format: uint64
+             * @description The revision of the session that was looked at; another one is a conflict.
+             * @default null
+             */
+            revision: number | null;
         } & {
             [key: string]: unknown;
         };
@@ -1479,6 +1500,11 @@ export interface components {
         NewContent: {
             /** @description The content. */
             content: unknown;
+            /**
+             * Format: uint64
+             * @description The revision of the session that was looked at; another one is a conflict.
+             */
+            revision?: number | null;
         };
         /** @description A list of anything. */
         List6: {

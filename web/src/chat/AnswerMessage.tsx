@@ -25,7 +25,7 @@ export function AnswerMessage({ item }: { item: TextItem }) {
   return (
     <div className="answer" data-live={item.live || undefined} data-handled={handled !== undefined || undefined}>
       {item.reasoning !== "" && <Reasoning text={item.reasoning} live={item.live && item.text === ""} tookMs={item.reasonedFor} />}
-      {item.text !== "" && (isPlain(handled) ? <p className="pre-wrap">{plainText(item.text)}</p> : <Markdown text={item.text} />)}
+      {item.text !== "" && (isPlain(handled) ? <p className="pre-wrap" dir="auto">{plainText(item.text)}</p> : <Markdown text={item.text} />)}
       {item.message?.multipartContent && <Parts parts={item.message.multipartContent} />}
       {interrupted && <p className="stopped">Stopped here.</p>}
       {!item.live && item.index !== null && item.message && <AnswerTools item={item} index={item.index} />}
@@ -47,8 +47,8 @@ function AnswerTools({ item, index }: { item: TextItem; index: number }) {
   const regenerate = () => {
     const { conversation } = page.store.get();
     const asked = conversation?.messages.findLastIndex((message, place) => place < index && message.role === "user") ?? -1;
-    const question = conversation?.messages[asked];
-    if (question) void page.chat.branch(asked, question, textOf(question.content));
+    const question = page.chat.seen(asked);
+    if (question) void page.chat.branch(question, textOf(question.message.content));
   };
   return (
     <>
@@ -59,7 +59,7 @@ function AnswerTools({ item, index }: { item: TextItem; index: number }) {
         <IconButton label="Another answer" disabled={busy} onClick={regenerate}>
           <RefreshCw />
         </IconButton>
-        <IconButton label="Continue in a copy from here" disabled={busy} onClick={() => void page.sessions.fork(page.store.get().openId ?? "", index)}>
+        <IconButton label="Continue in a copy from here" disabled={busy} onClick={() => void page.chat.fork(page.chat.seen(index))}>
           <GitBranch />
         </IconButton>
         <MessageMenu index={index} message={item.message} onRaw={() => setRaw(!raw)} raw={raw} />

@@ -35,7 +35,7 @@ function Permission({ tool, approval }: Props) {
   };
   return (
     <div className="approval" role="group" aria-label={`May ${tool.name} run?`}>
-      <p className="approval-reason">
+      <p className="approval-reason" dir="auto">
         <InlineCode text={approval.reason || `May ${tool.name} run?`} />
       </p>
       <WhatWouldRun tool={tool} approval={approval} />
@@ -60,7 +60,7 @@ function Permission({ tool, approval }: Props) {
             void decide("deny");
           }}
         >
-          <input type="text" className="deny-reason" aria-label="Why not" placeholder="Why not? The model reads it" value={reason} onChange={(event) => setReason(event.target.value)} autoFocus />
+          <input type="text" dir="auto" className="deny-reason" aria-label="Why not" placeholder="Why not? The model reads it" value={reason} onChange={(event) => setReason(event.target.value)} autoFocus />
           <button type="submit" className="button" disabled={sent}>
             Deny
           </button>
@@ -146,7 +146,7 @@ function Question({ tool, approval, form }: Props & { form: JsonMap }) {
   };
   return (
     <form className="approval" aria-label={dialog.title} onSubmit={submit} noValidate>
-      <p className="approval-reason">{dialog.title}</p>
+      <p className="approval-reason" dir="auto">{dialog.title}</p>
       <FormFields inputs={dialog.inputs} given={given} errors={errors} onChange={setGiven} hideLabel={dialog.inputs.length === 1 && dialog.inputs[0]?.label === dialog.title} />
       <div className="row">
         <button type="submit" className="button primary" disabled={sent}>

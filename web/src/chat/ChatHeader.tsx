@@ -6,7 +6,7 @@ import { useActionDialog } from "../actions/ActionDialog";
 import { ElementIcon } from "../actions/ElementIcon";
 import { elementsOf } from "../actions/elements";
 import { RenameDialog } from "../sessions/RenameDialog";
-import { titleOf } from "../sessions/list";
+import { titleInView, titleOf } from "../sessions/list";
 import { useApp, usePage } from "../state/page";
 import { isBusy } from "../state/conversation";
 import { IconButton } from "../ui/IconButton";
@@ -18,7 +18,6 @@ import { toggleSidebar, useSidebarSeen } from "../ui/sidebar";
 export function ChatHeader() {
   const page = usePage();
   const openId = useApp((state) => state.openId);
-  const sessions = useApp((state) => state.list.sessions);
   const metadata = useApp((state) => state.conversation?.metadata);
   const all = useApp((state) => state.elements);
   const panel = useApp((state) => state.panel);
@@ -28,8 +27,7 @@ export function ChatHeader() {
   const renaming = useOverlay() === "rename";
   const elements = useMemo(() => elementsOf(all, "session_action"), [all]);
   const start = useActionDialog();
-  const stored = metadata?.title;
-  const title = titleOf(sessions.find((held) => held.session_id === openId) ?? { title: typeof stored === "string" ? stored : null });
+  const title = titleOf({ title: useApp(titleInView) });
   const [pinned, archived] = [metadata?.pinned === true, metadata?.archived === true];
   const worksFor = typeof metadata?.parent_session_id === "string" ? metadata.parent_session_id : null;
   return (
@@ -42,13 +40,13 @@ export function ChatHeader() {
           <CornerLeftUp />
         </IconButton>
       )}
-      <h1 title={title}>{openId ? title : "New session"}</h1>
+      <h1 title={title} dir="auto">{openId ? title : "New session"}</h1>
       {!seen && <LinkState />}
+      <IconButton label="Inspector" pressed={panel === "inspector"} onClick={() => page.store.patch({ panel: panel ? null : "inspector" })}>
+        <Activity />
+      </IconButton>
       {openId && (
         <>
-          <IconButton label="Inspector" pressed={panel === "inspector"} onClick={() => page.store.patch({ panel: panel ? null : "inspector" })}>
-            <Activity />
-          </IconButton>
           <Menu
             label="Session"
             trigger={
@@ -72,7 +70,7 @@ export function ChatHeader() {
             <MenuItem icon={<Settings2 />} onSelect={() => openOverlay("session-settings")}>
               Settings of this session
             </MenuItem>
-            <MenuItem icon={<GitBranch />} disabled={busy} onSelect={() => void page.sessions.fork(openId)}>
+            <MenuItem icon={<GitBranch />} disabled={busy} onSelect={() => void page.sessions.copy(openId)}>
               Continue in a copy
             </MenuItem>
             {shares && (

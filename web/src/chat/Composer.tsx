@@ -14,6 +14,7 @@ import { complete } from "./completion";
 import { keepDraft, keptDraft } from "./drafts";
 import type { Attachments } from "./useAttachments";
 import { useCompletions } from "./useCompletions";
+import { useSending } from "./useSending";
 
 /** A paste this long becomes a file. */
 const LONG_PASTE = 12_000;
@@ -31,9 +32,6 @@ export function Composer({ attachments, footer, gauge }: { attachments: Attachme
   const limitId = useId();
   const [attaching, setAttaching] = useState(false);
   const completions = useCompletions(text.slice(0, cursor), focused);
-  const uploading = attachments.list.some((file) => file.phase === "uploading");
-  const ready = attachments.list.filter((file) => file.phase === "ready");
-  const canSend = (text.trim() !== "" || ready.length > 0) && !uploading;
 
   useEffect(() => {
     setText(keptDraft(openId));
@@ -48,14 +46,13 @@ export function Composer({ attachments, footer, gauge }: { attachments: Attachme
     // An empty field is as high as its hint, which is another while the agent works.
   }, [text, busy]);
 
-  const send = () => {
-    if (!canSend) return;
+  const { canSend, send, held } = useSending(openId, text, attachments.list, () => {
     setText("");
     keepDraft(openId, "");
     attachments.clear();
-    page.chat.send(text, ready);
+    page.chat.send(text, attachments.list);
     box.current?.focus();
-  };
+  });
 
   const take = async (completion: Completion) => {
     // Plugins are asked about the text with the completion in it, and may have another for its place.
@@ -113,9 +110,15 @@ export function Composer({ attachments, footer, gauge }: { attachments: Attachme
             Files: {attachments.limit}
           </p>
         )}
+        {held && (
+          <p className="send-held" role={held.tone}>
+            {held.text}
+          </p>
+        )}
         <textarea
           ref={box}
           id="composer"
+          dir="auto"
           rows={1}
           value={text}
           placeholder={busy ? "Write the next message; it waits its turn" : "Ask anything. / for commands, @ for files"}

@@ -8,6 +8,7 @@ import type { Item } from "../state/items";
 import { asksIn } from "../state/turn";
 import { Boundary } from "../ui/Boundary";
 import { IconButton } from "../ui/IconButton";
+import { usePrinting } from "../ui/usePrinting";
 import { ItemView } from "./ItemView";
 
 interface Props extends Shown {
@@ -115,11 +116,13 @@ export function MessageList({ sessionId, items, settled, busy, after, shown = 0 
 
   // Half an answer to a question, or half an edit, is not lost by looking at something else.
   const [worksIn, setWorksIn] = useState<string | null>(null);
+  const printing = usePrinting();
   const kept = useMemo(() => {
+    if (printing) return items.map((_, place) => place);
     const asking = items.slice(settled).flatMap((item, place) => (asksIn(item) ? [settled + place] : []));
     const worked = worksIn === null ? -1 : items.findLastIndex((item) => item.key === worksIn);
     return worked < 0 ? asking : [...asking, worked];
-  }, [items, settled, worksIn]);
+  }, [items, settled, worksIn, printing]);
 
   const letGo = () => {
     goingUntil.current = 0;

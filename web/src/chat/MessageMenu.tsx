@@ -2,10 +2,11 @@
 
 import { Braces, Ellipsis, GitBranch, Trash2 } from "lucide-react";
 import { useMemo, useState } from "react";
-import type { JsonMap, Message } from "../api/types";
+import type { Message } from "../api/types";
 import { elementsOf } from "../actions/elements";
 import { ElementIcon } from "../actions/ElementIcon";
 import { useActionDialog } from "../actions/ActionDialog";
+import type { Seen } from "../state/chat";
 import { isBusy } from "../state/conversation";
 import { useApp, usePage } from "../state/page";
 import { IconButton } from "../ui/IconButton";
@@ -27,9 +28,8 @@ export function MessageMenu({ about, index, message, raw, onRaw }: Props) {
   const busy = useApp((state) => state.conversation !== null && isBusy(state.conversation));
   const elements = useMemo(() => elementsOf(all, "message_action"), [all]);
   const start = useActionDialog();
-  const fork = () => void page.sessions.fork(page.store.get().openId ?? "", index);
   // What stands at this place may change while somebody is asked.
-  const [asking, setAsking] = useState<{ index: number; message: Message } | null>(null);
+  const [asking, setAsking] = useState<Seen | null>(null);
   return (
     <>
       <Menu
@@ -42,18 +42,18 @@ export function MessageMenu({ about, index, message, raw, onRaw }: Props) {
         }
       >
         {elements.map((element) => (
-          <MenuItem key={`${element.plugin}/${element.id}`} icon={<ElementIcon name={element.icon} />} disabled={busy} onSelect={() => start(element, { message: { index, ...(message as unknown as JsonMap) } })}>
+          <MenuItem key={`${element.plugin}/${element.id}`} icon={<ElementIcon name={element.icon} />} disabled={busy} onSelect={() => start(element, { message: page.chat.seen(index) })}>
             {element.label}
           </MenuItem>
         ))}
         {elements.length > 0 && <MenuSeparator />}
-        <MenuItem icon={<GitBranch />} disabled={busy} onSelect={fork}>
+        <MenuItem icon={<GitBranch />} disabled={busy} onSelect={() => void page.chat.fork(page.chat.seen(index))}>
           Continue in a copy from here
         </MenuItem>
         <MenuItem icon={<Braces />} onSelect={onRaw}>
           {raw ? "Hide JSON" : "Show JSON"}
         </MenuItem>
-        <MenuItem icon={<Trash2 />} danger disabled={busy || !message} onSelect={() => message && setAsking({ index, message })}>
+        <MenuItem icon={<Trash2 />} danger disabled={busy || !message} onSelect={() => setAsking(page.chat.seen(index))}>
           Delete message
         </MenuItem>
       </Menu>
@@ -68,7 +68,7 @@ export function MessageMenu({ about, index, message, raw, onRaw }: Props) {
               className="button primary"
               onClick={() => {
                 setAsking(null);
-                void page.chat.remove(asking.index, asking.message);
+                void page.chat.remove(asking);
               }}
             >
               Delete

@@ -27,7 +27,7 @@ export function QueuedList() {
         {entries.map((entry) => (
           <li key={entry.id}>
             {waiting.held === null ? <Clock aria-hidden /> : <Pause aria-hidden />}
-            <span>{entry.text || entry.attachments.map((file) => file.name).join(", ")}</span>
+            <span dir="auto">{entry.text || entry.attachments.map((file) => file.name).join(", ")}</span>
             <IconButton label="Do not send" onClick={() => page.chat.unqueue(entry.id)}>
               <X />
             </IconButton>

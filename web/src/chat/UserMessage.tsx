@@ -3,7 +3,8 @@
 import { Check, ChevronLeft, ChevronRight, Copy, Pencil } from "lucide-react";
 import { type KeyboardEvent, useState } from "react";
 import { plainText } from "../actions/safe";
-import { type Message, isMap } from "../api/types";
+import { isMap } from "../api/types";
+import type { Seen } from "../state/chat";
 import { isBusy, isSettled } from "../state/conversation";
 import { type UserItem, textOf } from "../state/items";
 import { useApp, usePage } from "../state/page";
@@ -11,14 +12,15 @@ import { ranIn } from "../state/ran";
 import { useTries } from "../state/tries";
 import { IconButton } from "../ui/IconButton";
 import { useCopied } from "../ui/useCopied";
-import { Folded } from "./Folded";
+import { Folded, FoldedWords } from "./Folded";
 import { MessageMenu } from "./MessageMenu";
 import { PartList } from "./Parts";
 import { attachedTo } from "./attached";
 
 export function UserMessage({ item }: { item: UserItem }) {
+  const page = usePage();
   // What stands at this place may change while somebody writes.
-  const [editing, setEditing] = useState<Message | null>(null);
+  const [editing, setEditing] = useState<Seen | null>(null);
   const [raw, setRaw] = useState(false);
   const { message, index } = item;
   const compaction = message.metadata?.compaction;
@@ -33,18 +35,18 @@ export function UserMessage({ item }: { item: UserItem }) {
           Earlier messages were replaced by a summary
           {typeof compaction.replaced === "number" && ` (${compaction.replaced})`}
         </summary>
-        <div className="fold-body pre-wrap">{text}</div>
+        <div className="fold-body pre-wrap" dir="auto">{text}</div>
       </details>
     );
   }
   return (
     <div className="user-message" data-pending={item.pending || undefined}>
       {editing && index !== null ? (
-        <EditMessage text={text} index={index} message={editing} onDone={() => setEditing(null)} />
+        <EditMessage text={text} seen={editing} onDone={() => setEditing(null)} />
       ) : (
         <>
-          <div className="bubble">
-            {text}
+          <div className="bubble" dir="auto">
+            <FoldedWords text={text} />
             <PartList shown={attachedTo(message)} />
           </div>
           {ran && (
@@ -55,7 +57,7 @@ export function UserMessage({ item }: { item: UserItem }) {
           {index !== null && (
             <div className="message-tools">
               <BranchWalker index={index} />
-              <UserTools text={text} onEdit={() => setEditing(message)} />
+              <UserTools text={text} onEdit={() => setEditing(page.chat.seen(index))} />
               <MessageMenu index={index} message={message} raw={raw} onRaw={() => setRaw(!raw)} />
             </div>
           )}
@@ -85,11 +87,15 @@ function UserTools({ text, onEdit }: { text: string; onEdit: () => void }) {
   );
 }
 
-function EditMessage({ text, index, message, onDone }: { text: string; index: number; message: Message; onDone: () => void }) {
+function EditMessage({ text, seen, onDone }: { text: string; seen: Seen; onDone: () => void }) {
   const page = usePage();
   const [draft, setDraft] = useState(text);
+  const [placed, setPlaced] = useState(seen.placed);
   const send = async () => {
-    if (draft.trim() !== "" && (await page.chat.branch(index, message, draft))) onDone();
+    if (draft.trim() === "") return;
+    if (await page.chat.branch({ ...seen, placed }, draft)) onDone();
+    // Who was told of a change has looked; if the message is there still, the next try counts.
+    else setPlaced(page.chat.seen(seen.index)?.placed ?? placed);
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === "Escape") {
@@ -103,7 +109,7 @@ function EditMessage({ text, index, message, onDone }: { text: string; index: nu
   };
   return (
     <div className="edit-message">
-      <textarea aria-label="Edit message" value={draft} onChange={(event) => setDraft(event.target.value)} onKeyDown={onKeyDown} autoFocus rows={3} />
+      <textarea dir="auto" aria-label="Edit message" value={draft} onChange={(event) => setDraft(event.target.value)} onKeyDown={onKeyDown} autoFocus rows={3} />
       <div className="row-end">
         <button type="button" className="button" onClick={onDone}>
           Cancel

@@ -13,16 +13,16 @@ test("files are shown by what the message notes of them, pictures with their nam
     { id: "2", name: "notes.txt", media_type: "text/plain", size: 4, parts: 1 },
   ];
   const files = [
-    { name: "dot.png", size: 8, picture: DOT, asset: null },
-    { name: "notes.txt", size: 4, picture: null, asset: null },
+    { name: "dot.png", size: 8, picture: DOT, asset: "1", elsewhere: false },
+    { name: "notes.txt", size: 4, picture: null, asset: "2", elsewhere: false },
   ];
   expect(attachedTo(said(noted, picture, text))).toEqual(files);
   // Before it is stored a message has no parts yet, and a model that takes no pictures gets words: then the file itself is shown.
   for (const parts of [[], [text, text]]) {
-    expect(attachedTo(said(noted, ...parts))).toEqual([{ ...files[0], picture: null, asset: "1" }, files[1]]);
+    expect(attachedTo(said(noted, ...parts))).toEqual([{ ...files[0], picture: null, elsewhere: true }, files[1]]);
   }
   // Parts that somebody sent beside the files are shown, too.
-  expect(attachedTo(said(noted, picture, picture, text))).toEqual([{ name: "Picture", size: null, picture: DOT, asset: null }, ...files]);
+  expect(attachedTo(said(noted, picture, picture, text))).toEqual([{ name: "Picture", size: null, picture: DOT, asset: null, elsewhere: false }, ...files]);
 });
 
 test("a file of several parts, or of none, keeps its neighbours apart", () => {
@@ -39,5 +39,5 @@ test("a file of several parts, or of none, keeps its neighbours apart", () => {
 });
 
 test("without a note only pictures are shown", () => {
-  expect(attachedTo(said(undefined, picture, text))).toEqual([{ name: "Picture", size: null, picture: DOT, asset: null }]);
+  expect(attachedTo(said(undefined, picture, text))).toEqual([{ name: "Picture", size: null, picture: DOT, asset: null, elsewhere: false }]);
 });

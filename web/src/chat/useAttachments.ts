@@ -4,6 +4,7 @@ import { asProblem } from "../api/problem";
 import type { Attachment } from "../state/app";
 import { newId } from "../state/ids";
 import { useApp, usePage } from "../state/page";
+import { isPicture } from "./attached";
 import { limitText, refusal } from "./limits";
 
 export interface Attachments {
@@ -23,16 +24,13 @@ export function useAttachments(): Attachments {
   const limits = useApp((state) => state.info?.attachments ?? null);
   const session = useApp((state) => state.openId ?? "");
   const list = useApp((state) => state.files[session] ?? NONE);
-  const change = (edit: (files: Attachment[]) => Attachment[], of = session) => {
-    const { [of]: held = NONE, ...others } = page.store.get().files;
+  const change = (edit: (files: Attachment[]) => Attachment[]) => {
+    const { [session]: held = NONE, ...others } = page.store.get().files;
     const files = edit(held);
-    page.store.patch({ files: files.length === 0 ? others : { ...others, [of]: files } });
+    page.store.patch({ files: files.length === 0 ? others : { ...others, [session]: files } });
   };
   const upload = async (file: File, id: string) => {
-    // The message may be of a session with another id by the time the file is there.
-    const patch = (edit: Partial<Attachment>) => {
-      for (const of of Object.keys(page.store.get().files)) change((files) => files.map((held) => (held.id === id ? { ...held, ...edit } : held)), of);
-    };
+    const patch = (edit: Partial<Attachment>) => page.changeFile(id, (held) => [{ ...held, ...edit }]);
     try {
       const asset = await page.api.upload(file);
       patch({ phase: "ready", assetId: asset.id });
@@ -44,7 +42,7 @@ export function useAttachments(): Attachments {
     for (const file of files) {
       const id = newId();
       const problem = refusal(file, page.store.get().files[session]?.length ?? 0, limits);
-      const preview = /^image\/(png|jpeg|gif|webp)$/.test(file.type) && !problem ? URL.createObjectURL(file) : null;
+      const preview = isPicture(file.type) && !problem ? URL.createObjectURL(file) : null;
       const attachment: Attachment = { id, name: file.name || "pasted", size: file.size, mediaType: file.type, phase: problem ? "failed" : "uploading", problem, assetId: null, preview };
       change((held) => [...held, attachment]);
       if (!problem) void upload(file, id);

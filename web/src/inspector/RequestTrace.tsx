@@ -1,9 +1,11 @@
 //! One request of the session: where its time went, and what each plugin changed.
 
 import { useMemo, useState } from "react";
-import type { RequestState } from "../api/types";
+import { plainLine } from "../actions/safe";
+import type { Message, RequestState } from "../api/types";
 import { usageFacts } from "../chat/TurnFooter";
 import { download } from "../sessions/commands";
+import { textOf } from "../state/items";
 import { useApp, usePage } from "../state/page";
 import { duration, when } from "../ui/format";
 import { ExportButton } from "./ExportButton";
@@ -13,15 +15,24 @@ import { timelineSvg } from "./timelineSvg";
 import { useLoaded } from "../ui/useLoaded";
 
 export function RequestTrace() {
-  const page = usePage();
   const openId = useApp((state) => state.openId);
+  return openId === null ? <NothingAsked /> : <Requests key={openId} sessionId={openId} />;
+}
+
+function NothingAsked() {
+  return <p className="muted">Nothing was asked in this session yet.</p>;
+}
+
+function Requests({ sessionId }: { sessionId: string }) {
+  const page = usePage();
+  const messages = useApp((state) => state.conversation?.messages);
   const status = useApp((state) => `${state.conversation?.turn?.requestId ?? ""} ${state.conversation?.turn?.status ?? ""}`);
   const [chosen, setChosen] = useState<string | null>(null);
-  const { value: requests, problem } = useLoaded(() => (openId ? page.api.requests(openId, 30) : null), [openId, status]);
+  const { value: requests, problem } = useLoaded(() => page.api.requests(sessionId, 30), [sessionId, status]);
   const request = requests?.find((held) => held.request_id === chosen) ?? requests?.[0] ?? null;
   if (problem) return <p role="alert">{problem}</p>;
   if (!requests) return <p className="muted">Loading.</p>;
-  if (!request) return <p className="muted">Nothing was asked in this session yet.</p>;
+  if (!request) return <NothingAsked />;
   return (
     <>
       <label className="inspector-choice">
@@ -29,7 +40,7 @@ export function RequestTrace() {
         <select value={request.request_id} onChange={(event) => setChosen(event.target.value)}>
           {requests.map((held) => (
             <option key={held.request_id} value={held.request_id}>
-              {when(held.created_at ?? "")} · {held.status}
+              {[when(held.created_at ?? ""), held.status, askedIn(held, messages ?? [])].filter(Boolean).join(" · ")}
             </option>
           ))}
         </select>
@@ -38,6 +49,14 @@ export function RequestTrace() {
       <Trace key={request.request_id} request={request} />
     </>
   );
+}
+
+/** The first words of what was asked, where the conversation has them. */
+function askedIn({ message_index }: RequestState, messages: readonly Message[]): string {
+  const asked = messages[message_index ?? -1];
+  if (asked?.role !== "user") return "";
+  const words = plainLine(textOf(asked.content));
+  return words.length > 40 ? `${words.slice(0, 40).replace(/\s+\S*$/, "")}…` : words;
 }
 
 function Trace({ request }: { request: RequestState }) {

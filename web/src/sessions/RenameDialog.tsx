@@ -18,7 +18,7 @@ export function RenameDialog({ id, title, onClose }: { id: string; title: string
       <form onSubmit={submit}>
         <div className="field">
           <label htmlFor="session-name">Name</label>
-          <input id="session-name" type="text" value={name} autoFocus maxLength={200} onFocus={(event) => event.target.select()} onChange={(event) => setName(event.target.value)} />
+          <input id="session-name" type="text" dir="auto" value={name} autoFocus maxLength={200} onFocus={(event) => event.target.select()} onChange={(event) => setName(event.target.value)} />
         </div>
         <div className="row-end">
           <button type="button" className="button" onClick={onClose}>

@@ -33,8 +33,8 @@ export const SessionRow = memo(function SessionRow({ summary }: { summary: Summa
   return (
     <li className="session-row" data-open={open || undefined}>
       <button type="button" className="session-link" aria-current={open ? "page" : undefined} onClick={go} title={`${title}\n${when(summary.updated_at)}`}>
-        <span className="session-title">{title}</span>
-        {typeof summary.snippet === "string" && <small className="session-snippet">{plainLine(summary.snippet)}</small>}
+        <span className="session-title" dir="auto">{title}</span>
+        {typeof summary.snippet === "string" && <small className="session-snippet" dir="auto">{plainLine(summary.snippet)}</small>}
         {badgesOf(summary).map((badge, place) => (
           <span key={place} className="badge">
             {badge}
@@ -65,7 +65,7 @@ export const SessionRow = memo(function SessionRow({ summary }: { summary: Summa
         <MenuItem icon={summary.archived ? <ArchiveRestore /> : <Archive />} onSelect={() => void page.sessions.archive(id, !summary.archived)}>
           {summary.archived ? "Take back" : "Archive"}
         </MenuItem>
-        <MenuItem icon={<GitBranch />} onSelect={() => void page.sessions.fork(id)}>
+        <MenuItem icon={<GitBranch />} onSelect={() => void page.sessions.copy(id)}>
           Continue in a copy
         </MenuItem>
         <MenuItem icon={<Download />} onSelect={() => void page.sessions.exportJson(id)}>

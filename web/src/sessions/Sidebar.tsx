@@ -72,7 +72,7 @@ export function Sidebar() {
       </button>
       <div className="search">
         <Search aria-hidden />
-        <input type="search" aria-label="Search sessions" placeholder="Search" value={list.search} onChange={(event) => page.sessions.search(event.target.value)} onKeyDown={(event) => event.key === "Escape" && page.sessions.search("")} />
+        <input type="search" dir="auto" aria-label="Search sessions" placeholder="Search" value={list.search} onChange={(event) => page.sessions.search(event.target.value)} onKeyDown={(event) => event.key === "Escape" && page.sessions.search("")} />
         {list.search !== "" && (
           <IconButton label="Clear search" onClick={() => page.sessions.search("")}>
             <X />

@@ -58,7 +58,8 @@ export class SessionCommands {
   async found(text: string, signal: AbortSignal): Promise<Summary[]> {
     const [titled, worded] = await Promise.all([this.page.api.sessions(text, false, null, signal), this.page.api.search(text, signal)]);
     const ids = new Set(titled.sessions.map((summary) => summary.session_id));
-    return [...titled.sessions, ...worded.filter((summary) => !ids.has(summary.session_id))];
+    const all = [...titled.sessions, ...worded.filter((summary) => !ids.has(summary.session_id))];
+    return all.filter((summary) => !this.leaving.has(summary.session_id));
   }
 
   /** Reads the list again, once for many events. */
@@ -155,9 +156,14 @@ export class SessionCommands {
     this.page.toast("Session deleted.", "info", { label: "Undo", run: bringBack }, UNDO_MS, finish);
   }
 
-  async fork(id: string, upto: number | null = null): Promise<void> {
-    const fork = await this.page.attempt(() => this.page.api.fork(id, upto));
-    if (!fork) return;
+  /** Goes on in a copy of all there is. */
+  async copy(id: string): Promise<void> {
+    await this.page.attempt(() => this.fork(id, null));
+  }
+
+  /** Goes on in a copy that may end with a message of a revision. */
+  async fork(id: string, upto: { upto_index: number; revision: number } | null): Promise<void> {
+    const fork = await this.page.api.fork(id, upto);
     await this.refresh();
     this.page.go(fork.session_id);
   }
@@ -182,7 +188,7 @@ export class SessionCommands {
       this.page.toast(`"${file.name}" is no JSON. Choose a file that was exported here.`, "error");
       return;
     }
-    if (!isMap(session)) {
+    if (!isMap(session) || typeof session.session_id !== "string") {
       this.page.toast(`"${file.name}" holds no session. Choose a file that was exported here.`, "error");
       return;
     }

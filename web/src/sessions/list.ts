@@ -1,6 +1,7 @@
 //! The list of sessions as a value: upserts by id, groups by day, pinned ones first.
 
 import type { Event, Summary } from "../api/types";
+import type { AppState } from "../state/app";
 
 /** With a session put in or changed; newest change first. */
 export function upserted(sessions: readonly Summary[], summary: Summary): Summary[] {
@@ -71,6 +72,13 @@ function dayLabel(at: number, today: number, now: Date): string {
 /** What people call a session. */
 export function titleOf(summary: { title?: string | null }): string {
   return summary.title?.trim() || "New session";
+}
+
+/** What people call the session in view, also where the list does not reach it; `null` for one that has no name, or is not there yet. */
+export function titleInView({ openId, list, conversation }: Pick<AppState, "openId" | "list" | "conversation">): string | null {
+  if (openId === null) return null;
+  const held = list.sessions.find((summary) => summary.session_id === openId);
+  return (held ? held.title : conversation?.title)?.trim() || null;
 }
 
 const KNOWN = new Set(["session_id", "agent_id", "title", "created_at", "updated_at", "revision", "message_count", "message_index", "snippet"]);

@@ -44,7 +44,7 @@ export default function SharedPage({ link }: { link: string }) {
   return (
     <main className="chat shared">
       <header className="chat-header">
-        <h1 title={title}>{reading.phase === "loading" ? "Loading" : title}</h1>
+        <h1 title={title} dir="auto">{reading.phase === "loading" ? "Loading" : title}</h1>
         <span className="badge">read only</span>
       </header>
       {reading.first > 0 && (

@@ -7,7 +7,7 @@ import { NO_DISPLAYS } from "../actions/surface";
 import type { Attachment } from "./app";
 import { keepDraft, keptDraft } from "../chat/drafts";
 import { Batch } from "./batch";
-import { type Aside, type Conversation, failing, isAside, isBusy, joining, loaded, newConversation, sending, toldAll } from "./conversation";
+import { type Aside, type Conversation, failing, isAside, isBusy, joining, loaded, newConversation, noted, sending, toldAll } from "./conversation";
 import { newId } from "./ids";
 import { textOf } from "./items";
 import { type Outbox, type Outgoing, again, hold, messageOf, moved, put, requestOf, waitingIn, without } from "./outbox";
@@ -24,6 +24,13 @@ const NEW = "";
 
 const STOPPED = "It was stopped before it was sent.";
 const CHANGED = "The conversation changed meanwhile. Nothing was done; look at it again.";
+
+/** A message, and as of when it stands there: with the same words another one may stand there later. */
+export interface Seen {
+  index: number;
+  message: Message;
+  placed: number;
+}
 
 /** A message that is being sent. It goes on until the server has it, whichever session is looked at. */
 interface Delivery {
@@ -58,6 +65,8 @@ export class Chat {
   private leaving = new AbortController();
   /** Grows with each end of a request: a session that was asked for before is old. */
   private ends = 0;
+  /** The session is read again after its last request, as far as it has to be. */
+  private settled: Promise<void> = Promise.resolve();
   private readonly batch = new Batch<Event>((events) => this.tell(events));
 
   readonly tries: TryFinder;
@@ -118,7 +127,8 @@ export class Chat {
   }
 
   /** The session in view was changed, by somebody. */
-  changed(): void {
+  changed(event: Event): void {
+    if (this.conversation && event.type === "session_updated" && event.change === "metadata") this.set(noted(this.conversation, event.session.revision));
     if (this.conversation && isBusy(this.conversation)) this.stale = true;
     else void this.reload();
   }
@@ -387,7 +397,7 @@ export class Chat {
     }
     this.stale = false;
     // What is kept of a request that did not end well, only the server knows.
-    void this.reload();
+    this.settled = this.reload();
   }
 
   /** A host plugin answered in place of the agent, and may have effects. */
@@ -438,6 +448,7 @@ export class Chat {
 
   /** Asks again after a failure: the last message of the user, without what came of it. */
   async retry(): Promise<void> {
+    await this.settled;
     const { conversation } = this;
     if (!conversation || isBusy(conversation)) return;
     const { sessionId, sent } = conversation;
@@ -451,19 +462,20 @@ export class Chat {
     if (sent) this.post(sessionId, again(sent, textOf(sent.content)), "first");
     if (sent || !stored) return;
     await this.once(sessionId, async () => {
-      await this.page.api.slice(sessionId, { end: index });
-      if (this.conversation?.sessionId === sessionId) this.set({ ...this.conversation, messages: this.conversation.messages.slice(0, index), turn: null });
+      const { revision } = await this.page.api.slice(sessionId, { end: index, revision: conversation.revision });
+      if (this.conversation?.sessionId === sessionId) this.set({ ...this.conversation, revision, messages: this.conversation.messages.slice(0, index), turn: null });
       this.post(sessionId, again(stored, textOf(stored.content)), "first");
     });
   }
 
   /** Another answer, or another question, in a branch beside this one. Whether there is one now. */
-  async branch(index: number, message: Message, text: string): Promise<boolean> {
+  async branch(seen: Seen, text: string): Promise<boolean> {
+    await this.settled;
     const { conversation } = this;
-    if (!conversation || isBusy(conversation) || !this.isStill(index, message)) return false;
-    const { sessionId } = conversation;
+    if (!conversation || isBusy(conversation) || !this.isStill(seen)) return false;
+    const { sessionId, revision } = conversation;
     return this.once(sessionId, async () => {
-      const made = await this.page.api.branch(sessionId, index);
+      const made = await this.page.api.branch(sessionId, seen.index, revision);
       this.tries.forget();
       const { session_id } = made.session;
       // Whoever went elsewhere meanwhile stays there.
@@ -479,17 +491,39 @@ export class Chat {
   private async once(session: string, work: () => Promise<void>): Promise<boolean> {
     if (this.asking.has(session)) return false;
     this.asking.add(session);
-    const done = await this.page.attempt(async () => {
-      await work();
-      return true;
-    });
+    const done = await this.unlessChanged(work);
     this.asking.delete(session);
+    return done;
+  }
+
+  /** Does something with messages of the session in view. If somebody else changed it first, nothing is done, and it is read again. Whether it was done. */
+  async unlessChanged(work: () => Promise<void>): Promise<boolean> {
+    const done = await this.page.attempt(async () => {
+      try {
+        await work();
+        return true;
+      } catch (error) {
+        const problem = asProblem(error);
+        if (problem.errorType !== "conflict" || problem.busy) throw error;
+        this.page.toast(CHANGED, "error");
+        await this.reload();
+        return false;
+      }
+    });
     return done === true;
   }
 
+  /** A message of the session in view, as of now. */
+  seen(index: number): Seen | null {
+    const { conversation } = this;
+    const message = conversation?.messages[index];
+    return conversation && message ? { index, message, placed: conversation.placed } : null;
+  }
+
   /** Whether a message stands where it stood when somebody began to do something with it; if not, says so. */
-  private isStill(index: number, message: Message): boolean {
-    const still = isSame(message, this.conversation?.messages[index]);
+  isStill({ index, message, placed }: Seen): boolean {
+    const { conversation } = this;
+    const still = conversation?.placed === placed && isSame(message, conversation.messages[index]);
     if (!still) this.page.toast(CHANGED, "error");
     return still;
   }
@@ -502,10 +536,23 @@ export class Chat {
   }
 
   /** Takes a message away, with the results of calls that it made. */
-  async remove(index: number, message: Message): Promise<void> {
+  async remove(seen: Seen): Promise<void> {
+    await this.settled;
     const { conversation } = this;
-    if (!conversation || !this.isStill(index, message)) return;
-    await this.page.attempt(() => this.page.api.slice(conversation.sessionId, { remove_indices: withResults(conversation.messages, index) }));
-    await this.reload();
+    if (!conversation || !this.isStill(seen)) return;
+    const { sessionId, messages, revision } = conversation;
+    const done = await this.unlessChanged(async () => {
+      await this.page.api.slice(sessionId, { remove_indices: withResults(messages, seen.index), revision });
+    });
+    if (done) await this.reload();
+  }
+
+  /** Goes on in a copy that ends with a message. */
+  async fork(seen: Seen | null): Promise<void> {
+    await this.settled;
+    const { conversation } = this;
+    if (!conversation || !seen || !this.isStill(seen)) return;
+    const { sessionId, revision } = conversation;
+    await this.unlessChanged(() => this.page.sessions.fork(sessionId, { upto_index: seen.index, revision }));
   }
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Event, EventKind, Message, RequestState, Session } from "../api/types";
-import { type Conversation, failing, isBusy, itemsShown, joining, loaded, newConversation, sending, told, toldAll } from "./conversation";
+import { type Conversation, failing, isBusy, itemsShown, joining, loaded, newConversation, noted, sending, told, toldAll } from "./conversation";
 import { isSame, withResults } from "./transcript";
 
 let seq = 0;
@@ -178,4 +178,20 @@ test("a session shows that its last request failed, as long as it ends with what
   expect(shown(failing(opened(user("a"), assistant("half")), request))).toEqual(["user a", "text half", "failure on fire"]);
   expect(shown(failing(opened(user("a"), assistant("b"), user("c")), request))).toEqual(["user a", "text b", "user c"]);
   expect(shown(failing(opened(), request))).toEqual([]);
+});
+
+test("positions hold until messages change, also where they say the same", () => {
+  const hello = () => [user("hello"), assistant("Aye.")];
+  const before = loaded(newConversation("s"), { ...stored(...hello(), ...hello()), revision: 5 });
+  expect(before.placed).toBe(5);
+  // A name or a pin moves nothing; it is told of before the session is read again.
+  const renamed = noted(before, 6);
+  expect(loaded(renamed, { ...stored(...hello(), ...hello()), revision: 6 }).placed).toBe(5);
+  // An answer comes behind what is there.
+  const answered = toldAll(sending(renamed, "r", user("hello")), [started(4), final(assistant("Aye."))]);
+  expect([answered.placed, answered.revision]).toEqual([5, 1]);
+  // Anything else may have moved them, and several changes at once do.
+  expect(noted(before, 7)).toBe(before);
+  expect(loaded(before, { ...stored(...hello(), ...hello()), revision: 7 }).placed).toBe(7);
+  expect(loaded(renamed, { ...stored(...hello()), revision: 6 }).placed).toBe(6);
 });

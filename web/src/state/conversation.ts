@@ -19,6 +19,11 @@ export interface Conversation {
   sessionId: string;
   phase: "loading" | "ready" | "missing" | "failed";
   problem: string | null;
+  title: string | null;
+  /** Of the session as it is stored, as far as the page knows. */
+  revision: number;
+  /** The revision since which no message has another position: what was named before it may be another one now. */
+  placed: number;
   messages: Message[];
   asides: Aside[];
   metadata: JsonMap;
@@ -31,7 +36,7 @@ export interface Conversation {
 }
 
 export function newConversation(sessionId: string): Conversation {
-  return { sessionId, phase: "loading", problem: null, messages: [], asides: [], metadata: {}, turn: null, sent: null, context: null };
+  return { sessionId, phase: "loading", problem: null, title: null, revision: 0, placed: 0, messages: [], asides: [], metadata: {}, turn: null, sent: null, context: null };
 }
 
 /** With the session as it is stored now. What runs goes on. */
@@ -39,7 +44,14 @@ export function loaded(held: Conversation, session: Session): Conversation {
   const messages = keepSame(held.messages, [...Array<Message>(session.first_index).fill(NOT_LOADED), ...session.messages]);
   const { turn } = held;
   const known = turn?.messageIndex !== null && turn?.messageIndex !== undefined && turn.messageIndex < messages.length;
-  return { ...held, phase: "ready", problem: null, messages, metadata: session.metadata, sent: known ? null : held.sent };
+  const { title = null, revision, metadata } = session;
+  const same = revision === held.revision && messages.length === held.messages.length && messages.every((message, index) => message === held.messages[index]);
+  return { ...held, phase: "ready", problem: null, title, revision, placed: same ? held.placed : revision, messages, metadata, sent: known ? null : held.sent };
+}
+
+/** After a change of what is noted about the session: its messages are where they were. */
+export function noted(held: Conversation, revision: number): Conversation {
+  return revision === held.revision + 1 ? { ...held, revision } : held;
 }
 
 /** Messages that say the same keep their identity, so that they are not drawn again. */
@@ -83,8 +95,9 @@ export function told(held: Conversation, event: Event): Conversation {
   }
   const before = messagesBefore({ ...held, turn });
   const messages = [...before, ...turn.messages];
-  const context = event.type === "final" ? (event.session.context ?? held.context) : held.context;
-  return { ...held, turn, messages, sent: null, context };
+  if (event.type !== "final") return { ...held, turn, messages, sent: null };
+  const { revision, context } = event.session;
+  return { ...held, turn, messages, sent: null, revision, context: context ?? held.context };
 }
 
 /** Whether what a request said is not part of the session: that has fewer messages than were said. */

@@ -130,7 +130,7 @@ export class Live {
         break;
       case "session_updated":
       case "agent_switched":
-        this.page.chat.changed();
+        this.page.chat.changed(event);
         void this.page.actions.loadElements();
         break;
       case "session_deleted":

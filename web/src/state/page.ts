@@ -6,10 +6,12 @@ import { asProblem } from "../api/problem";
 import { Api } from "../api/routes";
 import type { Info, JsonMap, Summary } from "../api/types";
 import { tabsOfBrowser } from "../api/tabs";
-import { type AppState, type AppStore, type Toast, newStore } from "./app";
+import { type AppState, type AppStore, type Attachment, type Toast, newStore } from "./app";
 import { ActionRunner } from "../actions/run";
 import { SessionCommands } from "../sessions/commands";
+import { isPicture } from "../chat/attached";
 import { forgetDrafts, openDrafts } from "../chat/drafts";
+import { forgetFiles, keepFiles, keptFiles } from "../chat/keptFiles";
 import { Chat } from "./chat";
 import { newId } from "./ids";
 import { Live } from "./live";
@@ -33,10 +35,15 @@ export class Page {
     this.sessions = new SessionCommands(this);
     this.actions = new ActionRunner(this);
     this.live = new Live(this);
-    let { outbox } = this.store.get();
+    let { outbox, files } = this.store.get();
     this.store.subscribe(() => {
-      const { outbox: now, info } = this.store.get();
-      if (now !== outbox && info) keepOutbox(ownerOf(info.user), (outbox = now));
+      const { outbox: now, files: attached, info } = this.store.get();
+      if (!info) return;
+      if (now !== outbox) keepOutbox(ownerOf(info.user), (outbox = now));
+      if (attached !== files) {
+        keepFiles(ownerOf(info.user), files, attached);
+        files = attached;
+      }
     });
     addEventListener("hashchange", () => {
       // What is read by a link has nothing in common with what is one's own.
@@ -82,8 +89,36 @@ export class Page {
       return false;
     }
     openDrafts(owner);
-    this.store.patch({ info, ...(before ? {} : { outbox: keptOutbox(owner) }) });
+    this.store.patch({ info, ...(before ? {} : { outbox: keptOutbox(owner), files: keptFiles(owner) }) });
+    if (!before) this.lookAfterFiles();
     return true;
+  }
+
+  /** Files that were attached before the page was loaded: pictures are shown again, and what the server has no more goes. */
+  private lookAfterFiles(): void {
+    for (const file of Object.values(this.store.get().files).flat()) {
+      if (file.assetId !== null) void this.lookAfter(file, file.assetId);
+    }
+  }
+
+  private async lookAfter({ id, name, mediaType }: Attachment, asset: string): Promise<void> {
+    try {
+      if (!isPicture(mediaType)) await this.api.findAsset(asset);
+      else {
+        const preview = URL.createObjectURL(await this.api.asset(asset));
+        this.changeFile(id, (held) => [{ ...held, preview }]);
+      }
+    } catch (error) {
+      if (asProblem(error).status !== 404) return;
+      this.changeFile(id, () => []);
+      this.toast(`“${name}” is not on the server any more. Attach it again.`);
+    }
+  }
+
+  /** Changes a file of a message that is being written, in whichever session that is by now. */
+  changeFile(id: string, edit: (held: Attachment) => Attachment[]): void {
+    const changed = Object.entries(this.store.get().files).map(([session, files]) => [session, files.some((file) => file.id === id) ? files.flatMap((file) => (file.id === id ? edit(file) : [file])) : files] as const);
+    this.store.patch({ files: Object.fromEntries(changed.filter(([, files]) => files.length > 0)) });
   }
 
   private beginAnew(): void {
@@ -116,7 +151,9 @@ export class Page {
   forgetUser(): void {
     this.api.client.setToken(null);
     forgetDrafts();
-    this.store.patch({ outbox: {} });
+    this.store.patch({ outbox: {}, files: {} });
+    const { info } = this.store.get();
+    if (info) forgetFiles(ownerOf(info.user));
     this.beginAnew();
   }
 

@@ -1,17 +1,26 @@
 //! Markdown from models and plugins. Raw HTML is not rendered, links lead to the web, pictures are not fetched.
 
-import { memo } from "react";
+import { type MouseEvent, type ReactNode, memo } from "react";
 import ReactMarkdown, { type Components, type Options } from "react-markdown";
 import rehypeSanitize from "rehype-sanitize";
 import remarkGfm from "remark-gfm";
 import { webUrl } from "../actions/safe";
 import { blocksOf } from "./blocks";
 import { CodeBlock } from "./CodeBlock";
+import { rehypeDirections } from "./directions";
 import { later } from "./later";
 
 
 const components: Components = {
-  a({ href, children }) {
+  a({ href, id, children, node, "aria-label": label }) {
+    const { dataFootnoteRef, dataFootnoteBackref } = node?.properties ?? {};
+    if (href && (dataFootnoteRef ?? dataFootnoteBackref) !== undefined) {
+      return (
+        <Footnote to={href.slice(1)} id={id} label={label}>
+          {children}
+        </Footnote>
+      );
+    }
     const url = href ? linkUrl(href) : null;
     if (!url) return <>{children}</>;
     return (
@@ -42,7 +51,7 @@ const components: Components = {
   },
   table({ children }) {
     return (
-      <div className="table-scroll" tabIndex={0} role="group" aria-label="Table">
+      <div className="table-scroll" tabIndex={0} role="group" aria-label="Table" dir="auto">
         <table>{children}</table>
       </div>
     );
@@ -52,13 +61,29 @@ const components: Components = {
   },
 };
 
+/** The mark of a footnote, or the way back from it. The address of the page names the session, so that it is no link of the browser's. */
+function Footnote({ to, id, label, children }: { to: string; id: string | undefined; label: string | undefined; children: ReactNode }) {
+  const go = (event: MouseEvent<HTMLElement>) => {
+    const named = event.currentTarget.closest(".prose")?.querySelectorAll<HTMLElement>("[id]") ?? [];
+    // Sanitising puts its prefix before names, and not before what refers to them.
+    const there = [...named].find((element) => element.id === `user-content-${to}`);
+    if (there && there.tabIndex < 0) there.tabIndex = -1;
+    there?.focus();
+  };
+  return (
+    <button type="button" className="link-button footnote" id={id} aria-label={label} onClick={go}>
+      {children}
+    </button>
+  );
+}
+
 function linkUrl(href: string): string | null {
   return /^mailto:[^\s]+@[^\s]+$/.test(href) ? href : webUrl(href);
 }
 
 const options: Options = {
   remarkPlugins: [remarkGfm],
-  rehypePlugins: [rehypeSanitize],
+  rehypePlugins: [rehypeSanitize, rehypeDirections],
   components,
   urlTransform: (url) => url,
 };

@@ -4,7 +4,7 @@ import { useEffect, useId, useMemo, useState } from "react";
 import { useActionDialog } from "../actions/ActionDialog";
 import { elementsOf } from "../actions/elements";
 import type { Summary } from "../api/types";
-import { titleOf } from "../sessions/list";
+import { titleInView, titleOf } from "../sessions/list";
 import { useApp, usePage } from "../state/page";
 import { Modal } from "./Modal";
 import { openOverlay } from "./overlay";
@@ -44,6 +44,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
     <Modal title="Search sessions and commands" onClose={onClose}>
       <input
         type="text"
+        dir="auto"
         className="palette-input"
         role="combobox"
         aria-label="Search sessions and commands"
@@ -67,7 +68,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
       <ul className="palette-list" id={listId} role="listbox" aria-label="Found">
         {entries.map((entry, place) => (
           <li key={entry.key} id={`${listId}-${place}`} ref={place === at ? chosen : undefined} role="option" aria-selected={place === at} onClick={() => run(entry)} onPointerMove={() => setAt(place)}>
-            <span>{entry.label}</span>
+            <span dir="auto">{entry.label}</span>
             <small>{entry.about}</small>
             {entry.hint && <kbd>{entry.hint}</kbd>}
           </li>
@@ -82,7 +83,7 @@ function useCommands(): Entry[] {
   const page = usePage();
   const elements = useApp((state) => state.elements);
   const openId = useApp((state) => state.openId);
-  const title = useApp((state) => titleOf(state.list.sessions.find((held) => held.session_id === state.openId) ?? {}));
+  const title = titleOf({ title: useApp(titleInView) });
   const shares = useApp((state) => state.info?.share_links ?? false);
   const pinned = useApp((state) => state.conversation?.metadata.pinned === true);
   const archived = useApp((state) => state.conversation?.metadata.archived === true);
@@ -93,6 +94,7 @@ function useCommands(): Entry[] {
       command("New session", () => page.go(null), "new"),
       command("Settings", () => openOverlay("settings"), "settings"),
       command("Keys", () => openOverlay("shortcuts"), "shortcuts"),
+      command("Inspector", () => page.store.patch({ panel: page.store.get().panel ? null : "inspector" }), "inspector"),
       command("Show or hide sessions", () => toggleSidebar(page), "sidebar"),
       command("Archived sessions", () => {
         showSidebar(page);
@@ -104,11 +106,10 @@ function useCommands(): Entry[] {
     ];
     const ofSession = openId
       ? [
-          command("Inspector", () => page.store.patch({ panel: page.store.get().panel ? null : "inspector" }), "inspector"),
           command("Settings of this session", () => openOverlay("session-settings")),
           command("Rename", () => openOverlay("rename")),
           command(pinned ? "Unpin" : "Pin", () => void page.sessions.pin(openId, !pinned)),
-          command("Continue in a copy", () => void page.sessions.fork(openId)),
+          command("Continue in a copy", () => void page.sessions.copy(openId)),
           ...(shares ? [command("Share by a link", () => openOverlay("share"))] : []),
           command("Export as JSON", () => void page.sessions.exportJson(openId)),
           command("Export as Markdown", () => void page.sessions.exportMarkdown(openId, title)),

@@ -9,6 +9,7 @@ function drawn(text: string): string {
   const formula = /<math[^>]*?(display="block")?>.*?<annotation[^>]*>(.*?)<\/annotation>.*?<\/math>/gs;
   return html
     .replace(formula, (_, block: string | undefined, source: string) => (block ? `⟪${source}⟫` : `⟨${source}⟩`))
+    .replace(/<div class="formula"[^>]*>(.*?)<\/div>/gs, "$1")
     .replace(/<\/?span[^>]*>/g, "");
 }
 

@@ -149,7 +149,11 @@ pub(super) async fn fork(
     OptionalJson(fork): OptionalJson<Fork>,
 ) -> Result<Created<SessionSummary>, Problem> {
     let app = caller.app();
-    let made = app.fork_stored(&id, fork.upto_index, fork.session_id.as_deref()).await?;
+    let made = app
+        .as_seen(&id, fork.revision, async |app| {
+            app.fork_stored(&id, fork.upto_index, fork.session_id.as_deref()).await
+        })
+        .await?;
     Ok(Created(summary(&app, &made).await?))
 }
 
@@ -159,7 +163,11 @@ pub(super) async fn branch(
     Json(new): Json<NewBranch>,
 ) -> Result<Created<MadeBranch>, Problem> {
     let app = caller.app();
-    let branch = app.branch_session(&id, new.index, new.session_id.as_deref()).await?;
+    let branch = app
+        .as_seen(&id, new.revision, async |app| {
+            app.branch_session(&id, new.index, new.session_id.as_deref()).await
+        })
+        .await?;
     let session = summary(&app, &branch.session_id).await?;
     Ok(Created(MadeBranch { session, message: branch.message }))
 }
@@ -180,9 +188,9 @@ pub(super) async fn slice(
     Json(slice): Json<Slice>,
 ) -> Result<Json<SessionSummary>, Problem> {
     let app = caller.app();
-    let slice =
-        orlop_core::Slice { start: slice.start, end: slice.end, remove: slice.remove_indices };
-    app.slice_stored(&id, slice).await?;
+    let Slice { start, end, remove_indices: remove, revision } = slice;
+    let slice = orlop_core::Slice { start, end, remove };
+    app.as_seen(&id, revision, async |app| app.slice_stored(&id, slice).await).await?;
     Ok(Json(summary(&app, &id).await?))
 }
 
@@ -228,10 +236,11 @@ pub(super) async fn add_message(
 ) -> Result<Created<SessionSummary>, Problem> {
     let message = message_of(new.message)?;
     let app = caller.app();
-    match new.after_index {
-        None => app.add_messages(&id, vec![message]).await?,
-        place => drop(app.add_message(&id, message, place).await?),
-    }
+    app.as_seen(&id, new.revision, async |app| match new.after_index {
+        None => app.add_messages(&id, vec![message]).await,
+        place => app.add_message(&id, message, place).await.map(drop),
+    })
+    .await?;
     Ok(Created(summary(&app, &id).await?))
 }
 
@@ -247,7 +256,8 @@ pub(super) async fn modify_message(
     Json(new): Json<NewContent>,
 ) -> Result<Json<SessionSummary>, Problem> {
     let app = caller.app();
-    app.modify_message(&id, index, new.content).await?;
+    let change = async |app: &Application| app.modify_message(&id, index, new.content).await;
+    app.as_seen(&id, new.revision, change).await?;
     Ok(Json(summary(&app, &id).await?))
 }
 

@@ -245,6 +245,8 @@ pub(crate) struct Fork {
     pub(crate) upto_index: Option<i64>,
     /// The id of the copy; a fresh one if it is not said.
     pub(crate) session_id: Option<String>,
+    /// The revision of the session that was looked at; another one is a conflict.
+    pub(crate) revision: Option<u64>,
 }
 
 /// Where to try again.
@@ -255,6 +257,8 @@ pub(crate) struct NewBranch {
     pub(crate) index: i64,
     /// The id of the branch; a fresh one if it is not said.
     pub(crate) session_id: Option<String>,
+    /// The revision of the session that was looked at; another one is a conflict.
+    pub(crate) revision: Option<u64>,
 }
 
 /// A session that goes on from before a message.
@@ -296,6 +300,8 @@ pub(crate) struct Slice {
     /// Positions to remove.
     #[serde(default)]
     pub(crate) remove_indices: Vec<i64>,
+    /// The revision of the session that was looked at; another one is a conflict.
+    pub(crate) revision: Option<u64>,
 }
 
 /// Another session.
@@ -338,6 +344,9 @@ pub(crate) struct NewMessage {
     /// The message it comes after: -1 is the start; the end if it is not said.
     #[serde(default)]
     pub(crate) after_index: Option<i64>,
+    /// The revision of the session that was looked at; another one is a conflict.
+    #[serde(default)]
+    pub(crate) revision: Option<u64>,
     /// The message: `role`, `content`, and what else it has.
     #[serde(flatten)]
     pub(crate) message: Map,
@@ -349,6 +358,8 @@ pub(crate) struct NewMessage {
 pub(crate) struct NewContent {
     /// The content.
     pub(crate) content: Value,
+    /// The revision of the session that was looked at; another one is a conflict.
+    pub(crate) revision: Option<u64>,
 }
 
 /// A change that can be undone.

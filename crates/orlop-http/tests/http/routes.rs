@@ -86,6 +86,38 @@ async fn sessions_are_forked_sliced_joined_and_switched() {
 }
 
 #[tokio::test] // K-09
+async fn a_position_counts_for_the_revision_that_was_looked_at() {
+    let site = Site::open(&Scene::says(&["one", "two"])).await;
+    site.session("s").await;
+    site.say("s", "a").await;
+    let seen = site.get("/sessions/s").await.1["revision"].clone();
+    site.say("s", "b").await;
+    let old: [(Method, &str, Value); 5] = [
+        (Method::POST, "/sessions/s/slice", json!({ "remove_indices": [1] })),
+        (Method::POST, "/sessions/s/branches", json!({ "index": 0 })),
+        (Method::POST, "/sessions/s/fork", json!({ "upto_index": 0 })),
+        (Method::POST, "/sessions/s/messages", json!({ "role": "user", "content": "c" })),
+        (Method::PATCH, "/sessions/s/messages/0", json!({ "content": "c" })),
+    ];
+    let before = site.get("/sessions/s").await.1;
+    for (method, path, mut body) in old.clone() {
+        body["revision"] = seen.clone();
+        let (status, problem) = answer(site.send(method, path, body).await).await;
+        assert_eq!((status, &problem["error_type"]), (409, &json!("conflict")), "{path}");
+        // Trying the same again does not help.
+        assert_eq!(problem["retry_after_seconds"], Value::Null, "{path}");
+    }
+    assert_eq!(site.get("/sessions/s").await.1, before);
+    assert_eq!(ids(&site.get("/sessions").await.1), ["s"]);
+
+    for (method, path, mut body) in old {
+        body["revision"] = site.get("/sessions/s").await.1["revision"].clone();
+        let (status, done) = answer(site.send(method, path, body).await).await;
+        assert!(matches!(status, 200 | 201), "{path}: {done}");
+    }
+}
+
+#[tokio::test] // K-09
 async fn a_message_is_tried_again_on_a_branch_and_sessions_are_put_away() {
     let site = Site::open(&Scene::says(&["one", "two"])).await;
     site.session("s").await;

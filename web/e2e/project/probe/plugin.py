@@ -50,6 +50,8 @@ class ProbeApplicationPlugin:
             {"ui_type": "session_action", "id": "reload", "label": "Reload", "action_id": "tell", "param_map": session},
             {"ui_type": "session_action", "id": "leave", "label": "Leave", "action_id": "tell", "param_map": session,
              "fixed_params": {"deleted": True}},
+            {"ui_type": "session_action", "id": "go", "label": "Go elsewhere", "action_id": "go", "dialog": {
+                "kind": "form", "title": "Go elsewhere", "inputs": [{"name": "to", "type": "string", "label": "To"}]}},
             {"ui_type": "config", "key": "probe_level", "label": "Level", "type": "integer", "default": 1},
             {"ui_type": "gauge", "id": "gauge", "label": "A gauge"},
         ]
@@ -66,6 +68,7 @@ class ProbeApplicationPlugin:
             {"id": "step", "label": "Step", "inputs": {"session_id": {"type": "string", "required": True}}},
             {"id": "fixed", "label": "Fixed", "inputs": {}},
             {"id": "tell", "label": "Tell", "inputs": {"session_id": {"type": "string", "required": True}}},
+            {"id": "go", "label": "Go", "inputs": {"to": {"type": "string"}}},
             {"id": "again", "label": "Again", "inputs": {}},
             {"id": "fail", "label": "Fail", "inputs": {}},
             {"id": "crash", "label": "Crash", "inputs": {}},
@@ -89,6 +92,11 @@ class ProbeApplicationPlugin:
             if params.get("deleted"):
                 return {"mutations": {"deleted_session_ids": ids}, "ui_effects": {"confetti": True}}
             return {"ui_effects": {"reload_session_ids": ids}, "message": "Told."}
+        if action_id == "go" and "to" in params:
+            return {"mutations": {"created_session_ids": [params["to"]]},
+                    "ui_effects": {"navigate": {"screen": "session", "session_id": params["to"]}}}
+        if action_id == "go":
+            return {"ui_effects": {"navigate": {"screen": "sessions"}}}
         if action_id == "anything":
             return {"display": dict(DISPLAY, title=f"A {params['variant']}", **params)}
         if action_id == "step":
