@@ -156,6 +156,15 @@ test("a plugin may bring modules of its own", async (t) => {
   assert.equal(readFileSync(path, "utf8").includes("orlop"), false);
 });
 
+test("a start writes nothing to the log", async (t) => {
+  for (const [name, source] of [["plugin.mjs", "export class A { getTags() {} }"], ["plugin.ts", "export class A { getTags(): void {} }"]]) {
+    const host = await startFile(t, pluginFile(source, name));
+    host.child.stdin.end();
+    assert.equal(await host.ended, 0);
+    assert.equal(host.log, "", name);
+  }
+});
+
 /** The SDK as it is delivered: the files that package.json names, and nothing installed beside it. */
 function delivered() {
   const from = fileURLToPath(new URL("..", import.meta.url));
