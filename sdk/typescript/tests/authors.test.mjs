@@ -108,6 +108,14 @@ test("a name that is almost a hook is asked about", async (t) => {
   await host.until(({ log }) => log.includes(`warning: ${warning("Typo")}`));
 });
 
+test("a misspelt hook that decides the kind is asked about", async (t) => {
+  const host = await start(t, "export class A { getToolSchemas() {} executeTol() {} } export class B { kind = 'feature'; processChunks() {} getTags() {} }");
+  assert.deepEqual(host.described.plugins.map(({ kind }) => kind), ["feature", "feature"]);
+  const told = "A.executeTol is no hook, so it is never called; did you mean executeTool?";
+  assert.ok(host.described.warnings.includes(told), host.described.warnings);
+  assert.ok(!host.described.warnings.some((it) => it.startsWith("B.")), host.described.warnings);
+});
+
 test("what cannot be loaded says why", async (t) => {
   const said = async (source, name) => (await startFile(t, pluginFile(source, name)).then(() => assert.fail("it was loaded"), (error) => error)).message;
   assert.match(await said("const one = 1;\nexport class {"), /plugin.mjs could not be loaded: line 2: SyntaxError: /);
