@@ -55,6 +55,13 @@ class Mistakes(HostCase):
         self.addCleanup(host.close)
         self.fails("/nowhere/plugin.py does not exist", host.initialize)
 
+    def test_a_trace_has_the_lines_of_the_author_only(self):
+        host = self.bare("import json\njson.loads('{')\n")
+        self.fails("sample.py cannot be loaded: JSONDecodeError", host.initialize)
+        host.close()
+        self.assertIn("json.loads('{')", host.log())
+        self.assertNotIn("importlib", host.log())
+
     def test_another_protocol_is_refused(self):
         host = self.bare("class A:\n name = 'a'")
         self.fails("speaks protocol 1, and not 2", lambda: host.request("initialize", protocol=2))
