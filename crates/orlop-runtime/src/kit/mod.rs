@@ -23,7 +23,7 @@ mod talk;
 mod template;
 mod watch;
 
-pub use explain::{ActionWhy, Evidence, Explanation, Standing, explain};
+pub use explain::{ActionWhy, Evidence, Explanation, Standing, ToolWhy, explain};
 pub use recording::{Recorder, Recording};
 pub use replay::{Replay, Replayed};
 pub use report::{Check, Finding, Report, Verdict};
