@@ -14,12 +14,15 @@ use orlop_runtime::{Package, Runtime};
 use orlop_testkit::scripted::ScriptedReply;
 use serde_json::json;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 const TURNS: usize = 500;
 const PLUGINS: usize = 20;
 const AT_ONCE: usize = 5;
+/// The longest that nobody else may get a turn. A plugin that is waited for in place takes far longer: one
+/// that hangs does so for 1000 seconds. A busy machine takes less, and how much less nobody can say.
+const PAUSE: Duration = Duration::from_secs(10);
 /// How long it may take until enough turns were answered.
 const AT_MOST: Duration = Duration::from_secs(600);
 
@@ -176,12 +179,16 @@ async fn every_turn_settles_and_nothing_is_left() {
     let added = runtime.clone();
     let stage = stage.with(|plugins| added.plugins(plugins));
     let host = Host::start(stage.start().await, None).await.unwrap();
-    let beats = Arc::new(AtomicUsize::new(0));
+    let (beats, longest) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicU64::new(0)));
     let heart = tokio::spawn({
-        let beats = beats.clone();
+        let (beats, longest) = (beats.clone(), longest.clone());
         async move {
+            let mut last = std::time::Instant::now();
             loop {
                 beats.fetch_add(1, Ordering::Relaxed);
+                let pause = u64::try_from(last.elapsed().as_millis()).unwrap();
+                longest.fetch_max(pause, Ordering::Relaxed);
+                last = std::time::Instant::now();
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
         }
@@ -232,6 +239,9 @@ async fn every_turn_settles_and_nothing_is_left() {
         }
     }
     heart.abort();
+    let longest = Duration::from_millis(longest.load(Ordering::Relaxed));
+    println!("the longest that nobody else got a turn was {} ms", longest.as_millis());
+    assert!(longest < PAUSE, "for {} ms nobody else got a turn", longest.as_millis());
     println!("{final_ones} turns were answered; {fine} calls were, {failed} failed");
     println!("{} MiB are used, {memory} were in the first half", resident_mib());
     assert!(is_enough(final_ones, fine, failed));
