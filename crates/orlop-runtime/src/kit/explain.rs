@@ -291,9 +291,16 @@ impl Evidence<'_> {
                 Some(trigger) => format!(
                     "its trigger {trigger} is neither the name of a lifecycle nor a list of names"
                 ),
-                None => format!(
-                    "it has no trigger: it runs by hand only, `orlop action run {plugin} {id}`"
-                ),
+                None => {
+                    // What was run outside of requests is in no trace.
+                    let here = match self.request {
+                        Some(_) => "; in that request nobody ran it",
+                        None => "",
+                    };
+                    format!(
+                        "it has no trigger: it runs by hand only, `orlop action run {plugin} {id}`{here}"
+                    )
+                }
             };
             return told("did_not_run", vec![why]);
         }
@@ -393,7 +400,7 @@ impl Evidence<'_> {
         };
         match text(ran, "lifecycle") {
             "" if self.trace().iter().any(called) => "called by the model".to_owned(),
-            "" => "by hand, in that request".to_owned(),
+            "" => "by hand".to_owned(),
             name => format!("at {name}"),
         }
     }
