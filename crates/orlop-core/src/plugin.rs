@@ -44,6 +44,9 @@ pub struct Manifest {
     /// For a tool plugin: where a tool of it has the name of one of a plugin that does not yield, the
     /// other one is used, whatever the priority. So nobody takes the place of a tool that ships.
     pub yields: bool,
+    /// For a tool plugin without `stream_tool`: its `stream_tool` gives the progress of `execute_tool` and
+    /// then its report, and is told of as that.
+    pub tells_progress: bool,
     /// For an application plugin: one whose `init` fails is left out, and the others start.
     pub dispensable: bool,
     /// Plugins of the same kind that it runs before, whatever their priority.
@@ -78,6 +81,7 @@ impl Manifest {
             strict: false,
             lenient: false,
             yields: false,
+            tells_progress: false,
             dispensable: false,
             before: Vec::new(),
             after: Vec::new(),

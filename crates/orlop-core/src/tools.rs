@@ -268,17 +268,21 @@ impl Core {
     ) -> Result<BoxStream<'static, Result<ToolPart>>> {
         let input = handled.input(resolution);
         let tool = handled.tool.clone();
-        if tool.manifest.hooks.contains(Hook::StreamTool) {
+        let streamed = match tool.manifest.hooks.contains(Hook::StreamTool) {
+            true => Some(Hook::StreamTool),
+            false => tool.manifest.tells_progress.then_some(Hook::ExecuteTool),
+        };
+        if let Some(hook) = streamed {
             let opened = catch_unwind(AssertUnwindSafe(|| tool.plugin.stream_tool(&input, cx)))
                 .map_err(|panic| {
-                    crate::hooks::panicked(&*panic).in_hook(tool.name(), "stream_tool")
+                    crate::hooks::panicked(&*panic).in_hook(tool.name(), hook.name())
                 })?;
             if let Some(parts) = opened {
                 let guarded = AssertUnwindSafe(parts).catch_unwind();
                 let parts = guarded
                     .map(|part| part.unwrap_or_else(|panic| Err(crate::hooks::panicked(&*panic))))
                     .boxed();
-                return Ok(self.runner.watch(&tool, Hook::StreamTool, parts));
+                return Ok(self.runner.watch(&tool, hook, parts));
             }
         }
         let (runner, cx) = (self.runner.clone(), cx.clone());

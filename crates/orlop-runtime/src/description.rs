@@ -74,12 +74,10 @@ impl Described for PluginDescription {
         manifest.discovery_keys = self.discovery_keys.clone();
         manifest.before = self.before.clone();
         manifest.after = self.after.clone();
-        let mut hooks: Vec<Hook> = self.hooks.iter().filter_map(|name| self.hook(name)).collect();
-        // Progress of a tool that only reports at the end is shown as parts, too.
-        if hooks.contains(&Hook::ExecuteTool) {
-            hooks.push(Hook::StreamTool);
-        }
+        let hooks: Vec<Hook> = self.hooks.iter().filter_map(|name| self.hook(name)).collect();
         manifest.hooks = HookSet::of(&hooks);
+        // Progress of a tool that only reports at the end is shown as parts, too.
+        manifest.tells_progress = hooks.contains(&Hook::ExecuteTool);
         manifest
     }
 }
@@ -99,8 +97,10 @@ pub(crate) fn read(answer: &str, package: &str) -> Result<Description> {
         }
         None => return Err(wrong("its answer to initialize has no protocol".to_owned())),
     }
-    let description: Description =
-        serde_json::from_value(value).map_err(|error| wrong(error.to_string()))?;
+    let description: Description = serde_json::from_value(value.clone()).map_err(|error| {
+        let place = misfit(&value).map_or_else(String::new, |place| format!("{place}: "));
+        wrong(place + &plain(&error.to_string()))
+    })?;
     if description.plugins.is_empty() {
         return Err(wrong("it holds no plugin; define a class with the methods of one".to_owned()));
     }
@@ -124,6 +124,68 @@ pub(crate) fn read(answer: &str, package: &str) -> Result<Description> {
     Ok(description)
 }
 
+/// The field of a plugin without which its description could be read.
+fn misfit(answer: &Value) -> Option<String> {
+    let plugins = answer.get("plugins")?.as_array()?;
+    for plugin in plugins.iter().filter_map(Value::as_object) {
+        if serde_json::from_value::<PluginDescription>(plugin.clone().into()).is_ok() {
+            continue;
+        }
+        let fits_without = |key: &&String| {
+            let rest = plugin.iter().filter(|(held, _)| held != key);
+            let rest: Map = rest.map(|(held, value)| (held.clone(), value.clone())).collect();
+            serde_json::from_value::<PluginDescription>(rest.into()).is_ok()
+        };
+        let key = plugin.keys().find(fits_without)?;
+        let name = plugin.get("name").and_then(Value::as_str).unwrap_or("without a name");
+        return Some(format!("{key} of plugin {name}"));
+    }
+    None
+}
+
+/// An error without the names that types have in Rust.
+fn plain(error: &str) -> String {
+    let names = [
+        ("i64", "a whole number"),
+        ("u64", "a whole number from 0"),
+        ("a boolean", "true or false"),
+    ];
+    names.iter().fold(error.to_owned(), |text, (name, word)| text.replace(name, word))
+}
+
+/// What a hook may answer, in words.
+pub(crate) fn outcome_in_words(hook: Hook) -> String {
+    let outcome = hook.spec().outcome;
+    let (inner, nothing) = match inside(outcome, "Option<") {
+        Some(inner) => (inner, ", or nothing"),
+        None => (outcome, ""),
+    };
+    let several = |inner: &str| match inner {
+        "String" => Some("a list of texts"),
+        "Map" => Some("a list of mappings"),
+        "Message" | "NativeItem" => Some("a list of messages"),
+        "ActionDefinition" => Some("a list of actions"),
+        "ToolDescriptor" => Some("a list of tools"),
+        "Value" => Some("a list"),
+        _ => None,
+    };
+    let words = match inside(inner, "Vec<") {
+        Some(item) => several(item),
+        None if inner == "String" => Some("a text"),
+        None if inner == "bool" => Some("true or false"),
+        None => None,
+    };
+    match words {
+        Some(words) => format!("{words}{nothing}"),
+        None => "what docs/reference/hooks.md says".to_owned(),
+    }
+}
+
+/// `Vec<Map>` with `Vec<` is `Map`.
+fn inside<'a>(name: &'a str, around: &str) -> Option<&'a str> {
+    name.strip_prefix(around)?.strip_suffix('>')
+}
+
 /// Whether a process that is started again holds the same plugins with the same hooks. What it says
 /// of its settings may differ from one start to the next.
 pub(crate) fn is_same(before: &Description, now: &Description) -> bool {
@@ -133,4 +195,34 @@ pub(crate) fn is_same(before: &Description, now: &Description) -> bool {
     };
     let plugins = |it: &Description| it.plugins.iter().map(without_settings).collect::<Vec<_>>();
     plugins(before) == plugins(now)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_field_and_without_names_of_rust() {
+        let told = |priority: Value| {
+            let plugin = json!({"name": "a", "kind": "feature", "hooks": [], "priority": priority});
+            let answer = json!({"protocol": 1, "plugins": [plugin]});
+            read(&answer.to_string(), "p").map(drop).map_err(|error| error.message().to_owned())
+        };
+        assert_eq!(told(json!(3)), Ok(()));
+        assert_eq!(
+            told(json!("high")),
+            Err("plugin \"p\" describes itself wrongly: priority of plugin a: invalid type: string \"high\", expected a whole number".to_owned())
+        );
+    }
+
+    #[test]
+    fn no_outcome_is_told_with_its_name_in_rust() {
+        for row in HOOKS {
+            let words = outcome_in_words(row.hook);
+            assert!(!words.contains(['<', '>']) && !words.contains("Map"), "{words}");
+        }
+        assert_eq!(outcome_in_words(Hook::GetTags), "a list of texts");
+        assert_eq!(outcome_in_words(Hook::IsEnabled), "true or false, or nothing");
+    }
 }

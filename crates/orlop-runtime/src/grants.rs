@@ -124,8 +124,11 @@ impl Grants {
     /// What is asked for, in words.
     pub fn in_words(&self) -> Vec<String> {
         let mut words = self.commands.clone();
-        for host in &self.network {
-            words.push(format!("talk to {host} over the network"));
+        if !self.network.is_empty() {
+            let hosts = self.network.join(", ");
+            words.push(format!(
+                "use the network, for {hosts}; which hosts it talks to is not enforced"
+            ));
         }
         for files in &self.files {
             words.push(match files.split_once(':') {

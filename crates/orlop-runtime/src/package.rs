@@ -196,7 +196,10 @@ impl Package {
                 return Bundle::package(folder, name_of(folder));
             }
             return match found {
-                Some(file) => Ok(Self { name: name_of(folder)?, ..Self::of_file(&file)? }),
+                Some(file) => {
+                    refuse_link_out(folder, &file)?;
+                    Ok(Self { name: name_of(folder)?, ..Self::of_file(&file)? })
+                }
                 None => Err(Error::bad_argument(format!(
                     "{} is no plugin: it has neither a {MANIFEST} nor a plugin.py or plugin.js, and no plugin.json or hooks.json",
                     folder.display()
@@ -280,19 +283,24 @@ impl Package {
             }
             _ => None,
         };
+        let mut files = Vec::new();
         match single {
-            Some(file) => hash_file(&mut hash, file),
+            Some(file) => {
+                collect_modules(&self.folder, file, 1, &mut files);
+                files.push(file.clone());
+                files.sort();
+                files.dedup();
+            }
             None => {
-                let mut files = Vec::new();
                 collect(&self.folder, &mut files);
                 files.sort();
                 // What was built lies where other files of a build are left out.
                 if let Run::Command(words) = &self.run {
                     files.extend(words.first().map(|program| self.folder.join(program)));
                 }
-                files.iter().for_each(|file| hash_file(&mut hash, file));
             }
         }
+        files.iter().for_each(|file| hash_file(&mut hash, file));
         hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
     }
 }
@@ -305,7 +313,8 @@ pub(crate) fn is_manifest(name: &str) -> bool {
 /// A name as configuration, files and people can use it.
 pub(crate) fn check_name(name: &str) -> Result<()> {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    match !name.is_empty() && name.len() <= 64 && name.chars().all(fits) {
+    let is_told = name.chars().any(|c| c.is_ascii_alphanumeric());
+    match is_told && name.len() <= 64 && name.chars().all(fits) {
         true => Ok(()),
         false => Err(Error::bad_argument(format!(
             "a plugin cannot be called {name:?}; use up to 64 letters, digits, _ and -"
@@ -315,19 +324,40 @@ pub(crate) fn check_name(name: &str) -> Result<()> {
 
 fn name_of(path: &Path) -> Result<String> {
     let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
-    let name: String =
+    let plain: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-    check_name(&name)?;
-    Ok(name)
+    // One without any letter or digit can be tried, and has to be named when it is added.
+    if !plain.is_empty() && plain.chars().all(|c| c == '_') {
+        return Ok("_".to_owned());
+    }
+    check_name(&plain)?;
+    Ok(plain)
 }
 
 fn inside(folder: &Path, file: PathBuf) -> Result<PathBuf> {
     let path = folder.join(&file);
-    match path.is_file() {
-        true => Ok(path),
-        false => {
-            Err(Error::not_found(format!("[run] names {}, which is not there", file.display())))
-        }
+    if !path.is_file() {
+        let text = format!("[run] names {}, which is not there", file.display());
+        return Err(Error::not_found(text));
+    }
+    refuse_link_out(folder, &path)?;
+    Ok(path)
+}
+
+/// Refuses a file that is a link to one elsewhere: a package reads its own folder, and a link would let
+/// it read whatever it points to.
+fn refuse_link_out(folder: &Path, file: &Path) -> Result<()> {
+    let (Ok(folder), Ok(real)) = (folder.canonicalize(), file.canonicalize()) else {
+        return Ok(());
+    };
+    match real.starts_with(&folder) {
+        true => Ok(()),
+        false => Err(Error::bad_argument(format!(
+            "{} is a link to {}, which is outside of the plugin's folder, and a plugin reads only its own; put the file itself there, or name {} in its place",
+            file.display(),
+            real.display(),
+            real.display()
+        ))),
     }
 }
 
@@ -337,7 +367,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in entries {
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        if name.starts_with('.') || matches!(&*name, "node_modules" | "__pycache__" | "target") {
+        if name.starts_with('.') || is_of_tools(&name) {
             continue;
         }
         match entry.file_type() {
@@ -346,6 +376,36 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
             _ => {}
         }
     }
+}
+
+/// What a plugin without a manifest may import: files in its language beside it, and in folders there.
+fn collect_modules(folder: &Path, plugin: &Path, below: usize, files: &mut Vec<PathBuf>) {
+    let is_python = plugin.extension() == Some("py".as_ref());
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    for entry in entries {
+        let (name, path) = (entry.file_name(), entry.path());
+        let name = name.to_string_lossy();
+        if name.starts_with('.') || is_of_tools(&name) || files.len() >= MAX_FILES {
+            continue;
+        }
+        let is_code = match path.extension().and_then(|end| end.to_str()) {
+            Some("py") => is_python,
+            Some("js" | "mjs" | "cjs" | "ts" | "mts" | "json") => !is_python,
+            _ => false,
+        };
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() && below > 0 => {
+                collect_modules(&path, plugin, below - 1, files);
+            }
+            Ok(kind) if kind.is_file() && is_code => files.push(path),
+            _ => {}
+        }
+    }
+}
+
+/// Whether a folder is one that tools put beside the files of an author.
+fn is_of_tools(name: &str) -> bool {
+    matches!(name, "node_modules" | "__pycache__" | "target")
 }
 
 /// A file counts by its name, its size and the time of its last change.

@@ -278,6 +278,7 @@ impl Shared {
             state.ended = Some(why.clone());
             std::mem::take(&mut state.calls)
         };
+        self.hear(Way::End, why.message().as_bytes());
         self.kill();
         for (_, waiting) in calls {
             waiting.finish(Err(why.clone()));

@@ -2,7 +2,7 @@
 
 use crate::call::{Lent, Rights};
 use crate::crossing::{ChunkInput, Crosses, Writer};
-use crate::description::Described;
+use crate::description::{self, Described};
 use crate::lists::Slots;
 use crate::peer::{Answered, Call, Peer, Step};
 use crate::process::Process;
@@ -230,7 +230,7 @@ impl ProcessPlugin {
                 "{} of plugin \"{}\" answered what it must not: {error}; expected {}",
                 hook.name(),
                 self.0.described.name,
-                hook.spec().outcome
+                description::outcome_in_words(hook)
             ))),
         }
     }

@@ -27,6 +27,8 @@ pub enum Way {
     Host,
     /// To the log of the plugin.
     Log,
+    /// Nowhere: the process ended, and the line says why.
+    End,
 }
 
 /// Hears every line, in order. It is called in place: it must be quick, and must not call plugins.

@@ -12,12 +12,19 @@ The shortest plugin is a function::
 Everything else is a class with a ``name`` and the hooks it needs.
 """
 
-from __future__ import annotations
+# This file is read by every Python, so that an old one can say what is wrong: it has no syntax that Python 2.7
+# does not know.
 
 import os as _os
 import sys as _sys
 
 __version__ = "0.1.0"
+
+if _sys.version_info < (3, 10):
+    _sys.exit(
+        "plugins need Python 3.10 or newer, and %s is %s; put a newer one first in PATH, "
+        "or make a .venv in the plugin's folder" % (_sys.executable, ".".join(map(str, _sys.version_info[:3])))
+    )
 
 # `python3 -m orlop` looks for modules in the working folder first. Its files belong to somebody
 # else, and one named `json.py` would be in the way.

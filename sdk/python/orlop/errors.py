@@ -93,7 +93,7 @@ def log_trace(error: BaseException, where: str) -> None:
     if isinstance(error, Cancelled) or error.__class__.__name__ == "CancelledError":
         return
     frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if not frame.filename.startswith(_HERE)]
+    own = [frame for frame in frames if not frame.filename.startswith((_HERE, "<frozen importlib"))]
     if isinstance(error, (PluginMistake, UnknownMethod)) and not own:
         lines = [error.message, "\n"]
     else:

@@ -15,6 +15,8 @@ from .values import copy_json
 
 _HOST_MARKS = frozenset(HOOKS["host"]) - {"start", "stop"}
 _ANY_HOOK = frozenset(name for hooks in HOOKS.values() for name in hooks)
+# Names that nobody gives to something else by chance.
+_LONG_HOOKS = sorted(hook for hook in _ANY_HOOK if len(hook) >= 8)
 _TABLE = ("priority", "critical", "uses_models", "discovery_keys", "required_tags", "forbidden_tags",
           "provider", "native_format", "schema_format", "call_format", "before", "after")  # fmt: skip
 _LISTS = frozenset({"discovery_keys", "required_tags", "forbidden_tags", "before", "after"})
@@ -196,7 +198,9 @@ class Plugin:
                 f"{self.owner}.{name} is a hook of {' and '.join(kinds)} plugins, but this is a {self.kind} plugin, "
                 f'so it is never called; set kind = "{kinds[0]}" if that is what it should be'
             )
-        yield from _typos(type(self.instance), known)
+        # Where methods tell the kind, the one that would have told another may be the one that is misspelt.
+        is_said = isinstance(getattr(self.instance, "kind", None), str)
+        yield from _typos(type(self.instance), known if is_said else {*known, *_LONG_HOOKS})
 
 
 def _typos(cls: type, known: Iterable[str]) -> Iterator[str]:
@@ -215,8 +219,7 @@ def strays(module: Any) -> list[str]:
     """Classes that are no plugins, with methods that are nearly hooks."""
     classes = [value for value in vars(module).values() if isinstance(value, type)]
     own = [cls for cls in classes if cls.__module__ == module.__name__ and not _is_plugin(cls, module.__name__)]
-    long = sorted(hook for hook in _ANY_HOOK if len(hook) >= 8)
-    return [doubt for cls in own if not cls.__name__.startswith("_") for doubt in _typos(cls, long)]
+    return [doubt for cls in own if not cls.__name__.startswith("_") for doubt in _typos(cls, _LONG_HOOKS)]
 
 
 def _amount(wanted: Any, where: str) -> Any:

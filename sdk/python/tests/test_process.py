@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
+import subprocess
+import sys
 
-from tests.host import Host, HostCase, whole
+from tests.host import SDK, Host, HostCase, whole
 
 STATE = {"config": {}, "request": {}}
 
@@ -33,10 +36,31 @@ class Mistakes(HostCase):
         self.start_fails("Odd.history names finalise, and has no such hook", "class Odd:\n name = 'o'\n history = {'finalise': 1}")
         self.start_fails("Odd.get_config_schema returned list; expected a mapping", "class Odd:\n name = 'o'\n def get_config_schema(self): return []")
 
+    def test_an_old_python_is_told_what_it_lacks(self):
+        program = "import sys; sys.version_info = (3, 9, 18, 'final', 0); del sys.orig_argv; import orlop"
+        old = subprocess.run([sys.executable, "-c", program], cwd=SDK, capture_output=True, text=True)
+        self.assertEqual(old.returncode, 1)
+        self.assertEqual(
+            old.stderr,
+            f"plugins need Python 3.10 or newer, and {sys.executable} is 3.9.18; put a newer one first in PATH, "
+            "or make a .venv in the plugin's folder\n",
+        )
+        # An older one does not get that far in a file with syntax that it does not know.
+        tree = ast.parse((SDK / "orlop" / "__init__.py").read_text(), feature_version=(3, 4))
+        modern = [node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) or getattr(node, "module", "") == "__future__"]
+        self.assertEqual(modern, [])
+
     def test_a_path_that_is_not_there(self):
         host = Host("/nowhere/plugin.py")
         self.addCleanup(host.close)
         self.fails("/nowhere/plugin.py does not exist", host.initialize)
+
+    def test_a_trace_has_the_lines_of_the_author_only(self):
+        host = self.bare("import json\njson.loads('{')\n")
+        self.fails("sample.py cannot be loaded: JSONDecodeError", host.initialize)
+        host.close()
+        self.assertIn("json.loads('{')", host.log())
+        self.assertNotIn("importlib", host.log())
 
     def test_another_protocol_is_refused(self):
         host = self.bare("class A:\n name = 'a'")
@@ -50,6 +74,16 @@ class Mistakes(HostCase):
         host.close()
         self.assertIn(f"warning: A{warning}", host.log())
         self.start_fails(f"has no plugin: Stray{warning}", f"class Stray:{slip}")
+
+    def test_a_slip_of_the_pen_that_decides_the_kind_is_pointed_out(self):
+        tool = "class A:\n name = 'a'\n def get_tool_schemas(self): pass\n def execute_tol(self, payload): pass\n"
+        described = self.bare(tool).initialize()
+        self.assertEqual(described["plugins"][0]["kind"], "feature")
+        warning = "A.execute_tol is no hook, so it is never called; did you mean execute_tool?"
+        self.assertIn(warning, described["warnings"])
+        # Who says the kind has a method of that name for something else.
+        said = self.bare("class A:\n kind = 'feature'\n def process_chunks(self): pass\n def get_tags(self): pass").initialize()
+        self.assertEqual(said["warnings"], [])
 
     def test_one_name_is_a_list_of_one(self):
         host = self.bare("class A:\n name = 'a'\n after = 'b'\n def get_tags(self): pass")

@@ -12,7 +12,7 @@ from orlop.plugins import load
 from orlop.testing import run
 from tests.host import SDK
 
-BLOCKS = re.findall(r"```python\n# (\w+\.py)\n(.*?)```", (SDK / "README.md").read_text(), re.DOTALL)
+BLOCKS = re.findall(r"```python\n# (\w+\.py)\n(.*?)```", (SDK.parent.parent / "docs" / "plugins" / "python.md").read_text(), re.DOTALL)
 
 
 class Guide(unittest.TestCase):

@@ -11,6 +11,9 @@ const SETTINGS = [
 ];
 const LISTS = ["required_tags", "forbidden_tags", "discovery_keys", "before", "after"];
 
+/** Names that nobody gives to something else by chance. */
+const LONG_HOOKS = [...EVERY_HOOK].filter((hook) => hook.length >= 8);
+
 /** Marks a class that plugins are derived from. */
 export function base(Class) {
   BASES.add(Class);
@@ -56,7 +59,9 @@ export class Plugin {
       const kinds = KINDS.filter((kind) => HOOKS[kind].includes(hook));
       yield `${this.label}.${written} is a hook of ${kinds.join(" and ")} plugins, but this is a ${this.kind} plugin, so it is never called; set kind = "${kinds[0]}" if that is what it should be`;
     }
-    yield* typos(this.value, this.label, HOOKS[this.kind]);
+    // Where methods tell the kind, the one that would have told another may be the one that is misspelt.
+    const isSaid = (this.value.kind ?? this.value.constructor?.kind) !== undefined;
+    yield* typos(this.value, this.label, isSaid ? HOOKS[this.kind] : [...HOOKS[this.kind], ...LONG_HOOKS]);
   }
 
   #text(name) {
@@ -99,7 +104,7 @@ export function pluginsOf(exports, setup) {
     if (found.has(value)) continue;
     const plugin = pluginOf(value, name, setup);
     if (plugin) found.set(value, plugin);
-    else if (isClass(value)) strays.push(...typos(value.prototype, value.name || name, [...EVERY_HOOK].filter((hook) => hook.length >= 8)));
+    else if (isClass(value)) strays.push(...typos(value.prototype, value.name || name, LONG_HOOKS));
   }
   const plugins = [...found.values()];
   if (plugins.length === 0) {

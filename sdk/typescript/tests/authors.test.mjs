@@ -1,12 +1,12 @@
 // What authors get wrong, and what they are told. Also what they may leave out.
 
 import assert from "node:assert/strict";
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import * as module from "node:module";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { newFolder, pluginFile, start, startFile } from "./host.mjs";
+import { Host, newFolder, pluginFile, start, startFile } from "./host.mjs";
 
 const state = { config: {}, request: {} };
 const list = (...items) => ({ $list: { skip: 0, items } });
@@ -108,6 +108,14 @@ test("a name that is almost a hook is asked about", async (t) => {
   await host.until(({ log }) => log.includes(`warning: ${warning("Typo")}`));
 });
 
+test("a misspelt hook that decides the kind is asked about", async (t) => {
+  const host = await start(t, "export class A { getToolSchemas() {} executeTol() {} } export class B { kind = 'feature'; processChunks() {} getTags() {} }");
+  assert.deepEqual(host.described.plugins.map(({ kind }) => kind), ["feature", "feature"]);
+  const told = "A.executeTol is no hook, so it is never called; did you mean executeTool?";
+  assert.ok(host.described.warnings.includes(told), host.described.warnings);
+  assert.ok(!host.described.warnings.some((it) => it.startsWith("B.")), host.described.warnings);
+});
+
 test("what cannot be loaded says why", async (t) => {
   const said = async (source, name) => (await startFile(t, pluginFile(source, name)).then(() => assert.fail("it was loaded"), (error) => error)).message;
   assert.match(await said("const one = 1;\nexport class {"), /plugin.mjs could not be loaded: line 2: SyntaxError: /);
@@ -122,6 +130,38 @@ test("what cannot be loaded says why", async (t) => {
   assert.match(await said("export class A { name = 'x'; getTags() {} } export class B { name = 'x'; getTags() {} }"), /A and B are both feature plugins with the name "x"/);
   assert.match(await said("import { tool } from 'orlop'; export default tool({ run() {} });"), /tool\({ ... }\) has no name; write/);
   assert.match(await said("import { tool } from 'orlop'; export default tool({ name: 'x' });"), /the tool x has undefined as run; expected a function/);
+});
+
+test("what cannot be loaded says where, also below a folder with a space, and runs once", async (t) => {
+  const folder = join(newFolder(), "a b");
+  mkdirSync(folder);
+  const file = (name, source) => (writeFileSync(join(folder, name), source), join(folder, name));
+  const said = async (name, source) => {
+    const host = new Host(file(name, source));
+    t.after(() => host.kill());
+    const { message } = await host.request("initialize", { protocol: 1 }).then(() => assert.fail(`${name} was loaded`), (error) => error);
+    return { host, told: message.slice(message.indexOf(" could not be loaded: ") + " could not be loaded: ".length) };
+  };
+  const { host, told } = await said("runs.mjs", "console.error('ran');\nJSON.parse('{');\nexport class A { getTags() {} }");
+  assert.match(told, /^line 2: SyntaxError: /);
+  host.child.stdin.end();
+  await host.ended;
+  assert.equal(host.log.match(/^ran$/gm).length, 1, "it is not run again to find the line");
+  file("broken.mjs", "const one = 1;\nexport class {");
+  assert.equal((await said("imports.mjs", "import './broken.mjs';")).told.split(": SyntaxError")[0], `${join(folder, "broken.mjs")}, line 2`);
+  file("old.cjs", "const one = ;");
+  assert.equal((await said("requires.mjs", "import './old.cjs';")).told.split(": SyntaxError")[0], `${join(folder, "old.cjs")}, line 1`);
+  // Lines are those of the file, though types are left out before it runs.
+  const typed = "interface A { n: number }\n\nconst read = (it: any): A => it.a.b;\nread({});\nexport class B { getTags(): void {} }";
+  assert.match((await said("typed.ts", typed)).told, /^line 3: TypeError: /);
+});
+
+test("TypeScript that is not whole is refused, with its place", async (t) => {
+  const open = "import { tool } from 'orlop';\nexport default tool({\n  name: 'x',\n  run(): number { return 1; },\n";
+  await assert.rejects(startFile(t, pluginFile(open, "plugin.ts")), /plugin.ts could not be loaded: line [45]: SyntaxError: /);
+  const path = pluginFile("import './beside.ts';\nexport class A { getTags(): void {} }", "plugin.ts");
+  writeFileSync(join(dirname(path), "beside.ts"), "export const one: number = 1;\nexport const two: = 2;\n");
+  await assert.rejects(startFile(t, path), /could not be loaded: \S+beside.ts, line 2: SyntaxError: /);
 });
 
 test("the constructor is told of configuration and folders", async (t) => {
@@ -156,6 +196,15 @@ test("a plugin may bring modules of its own", async (t) => {
   assert.equal(readFileSync(path, "utf8").includes("orlop"), false);
 });
 
+test("a start writes nothing to the log", async (t) => {
+  for (const [name, source] of [["plugin.mjs", "export class A { getTags() {} }"], ["plugin.ts", "export class A { getTags(): void {} }"]]) {
+    const host = await startFile(t, pluginFile(source, name));
+    host.child.stdin.end();
+    assert.equal(await host.ended, 0);
+    assert.equal(host.log, "", name);
+  }
+});
+
 /** The SDK as it is delivered: the files that package.json names, and nothing installed beside it. */
 function delivered() {
   const from = fileURLToPath(new URL("..", import.meta.url));
@@ -183,12 +232,17 @@ test("what the compiler made of a file is kept until the file changes", { skip: 
   await assert.rejects(startFile(t, path, { env, run: delivered() }), /does not read by itself/);
   const third = await startFile(t, path, { env });
   assert.deepEqual(await third.hook("get_tags"), ["two"]);
+  assert.equal(readdirSync(join(env.PLUGIN_DATA, "tmp", "typescript")).length, 1, "what was made of the file before is gone");
 });
 
 test("TypeScript without a compiler says what to install", { skip: (process.features.typescript || module.stripTypeScriptTypes) && "this Node reads TypeScript itself" }, async (t) => {
   const path = pluginFile("export class A { getTags(): string[] { return []; } }", "plugin.ts");
   await assert.rejects(startFile(t, path, { run: delivered() }), ({ message }) => {
-    assert.match(message, /plugin.ts is TypeScript, which Node [\d.]+ does not read by itself; use Node 22.18 or newer, or run: npm install --prefix/);
+    assert.match(message, /plugin.ts is TypeScript, which Node [\d.]+ does not read by itself; use Node 22.18 or newer, or run: npm install --prefix \//);
     return true;
   });
+  const folder = join(newFolder(), "a b");
+  mkdirSync(folder);
+  cpSync(path, join(folder, "plugin.ts"));
+  await assert.rejects(startFile(t, join(folder, "plugin.ts"), { run: delivered() }), /npm install --prefix '\/.*a b\/' typescript/);
 });

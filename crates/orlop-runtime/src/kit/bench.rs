@@ -82,12 +82,25 @@ impl Drop for Folder {
     }
 }
 
+fn folder_prefix() -> String {
+    format!("orlop-plugin-test-{}-", std::process::id())
+}
+
+/// Removes the folders of tests of this process, for one that ends in the middle of them.
+pub fn remove_folders() {
+    let entries = std::fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten();
+    for entry in entries {
+        if entry.file_name().to_string_lossy().starts_with(&folder_prefix()) {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
 impl Bench {
     pub(super) fn new(package: Package, env: &RuntimeEnv, config: Map) -> Result<Self> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let home =
-            std::env::temp_dir().join(format!("orlop-plugin-test-{}-{count}", std::process::id()));
+        let home = std::env::temp_dir().join(format!("{}{count}", folder_prefix()));
         std::fs::create_dir_all(&home).map_err(|error| {
             Error::unavailable(format!("{} cannot be made: {error}", home.display()))
         })?;
@@ -108,7 +121,7 @@ impl Bench {
     /// A process that was told nothing yet, beside the one that answers hooks.
     pub(super) fn fresh(&self) -> Result<Probe, Wrong> {
         debug_assert!(self.home.0.is_dir());
-        Probe::start(&self.launch).map_err(|error| Wrong::Ended(error.message().to_owned()))
+        Probe::start(&self.launch).map_err(|error| Wrong::NotStarted(error.message().to_owned()))
     }
 
     pub(super) fn introduction(&self) -> Value {

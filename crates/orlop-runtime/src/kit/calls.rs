@@ -150,7 +150,7 @@ pub(super) fn calls_of(lines: &[Line], package: &str) -> Vec<RecordedCall> {
                     call.outcome.end = Some(end_of(line));
                 }
             }
-            (Way::Plugin | Way::Log, _) => {}
+            (Way::Plugin | Way::Log | Way::End, _) => {}
         }
     }
     calls

@@ -1,5 +1,9 @@
-//! Why an action of a plugin ran or did not: from the trace of a request, and from how the plugin
+//! Why an action or a tool of a plugin ran or did not: from the trace of a request, and from how the plugin
 //! stands in the present configuration.
+
+mod tools;
+
+pub use tools::ToolWhy;
 
 use crate::LeftOut;
 use orlop_core::hooks::{HOOKS, Kind};
@@ -27,6 +31,8 @@ pub struct Evidence<'a> {
     pub tags: Vec<String>,
     /// All actions that are offered.
     pub actions: Vec<ActionDefinition>,
+    /// All tools that are offered: the plugin, and the tool.
+    pub tools: Vec<(String, String)>,
     /// A request, and its trace.
     pub request: Option<(String, Vec<Map>)>,
 }
@@ -44,6 +50,8 @@ pub struct Explanation {
     pub standing: Vec<Standing>,
     /// Its actions.
     pub actions: Vec<ActionWhy>,
+    /// Its tools: those that ran in the request, or the one that was asked about.
+    pub tools: Vec<ToolWhy>,
     /// The hooks that ran in the request: how often, and what they took together.
     pub hooks: Vec<HookRan>,
     /// What it was refused in the request because it was not granted.
@@ -90,8 +98,8 @@ pub struct HookRan {
     pub error: Option<String>,
 }
 
-/// Explains a plugin, or one of its actions.
-pub fn explain(plugin: &str, action: Option<&str>, known: &Evidence<'_>) -> Result<Explanation> {
+/// Explains a plugin, or one of its actions, tools or hooks.
+pub fn explain(plugin: &str, about: Option<&str>, known: &Evidence<'_>) -> Result<Explanation> {
     let standing = known.standing(plugin);
     if standing.is_empty() {
         let names = known.manifests.iter().map(|(_, manifest)| manifest.name.as_str());
@@ -99,19 +107,25 @@ pub fn explain(plugin: &str, action: Option<&str>, known: &Evidence<'_>) -> Resu
             .map_or_else(String::new, |name| format!("; did you mean \"{name}\"?"));
         return Err(Error::not_found(format!("there is no plugin \"{plugin}\"{hint}")));
     }
-    let offered = known.actions.iter().filter(|held| held.plugin.as_deref() == Some(plugin));
-    let offered: Vec<&ActionDefinition> = offered.collect();
-    let actions = match action {
-        Some(id) if !known.is_hook_of(plugin, id) => vec![known.why(plugin, id, &standing)],
-        Some(_) => Vec::new(),
-        None => offered.iter().map(|held| known.why(plugin, &held.id, &standing)).collect(),
-    };
+    let offered: Vec<&str> = known.offered_by(plugin).map(|held| held.id.as_str()).collect();
+    let why = |action: &str| known.why(plugin, action, &standing);
+    let why_tool = |tool: &str| known.why_tool(plugin, tool, &standing);
     let mut hooks = known.hooks_of(plugin);
-    if let Some(hook) = action.filter(|id| known.is_hook_of(plugin, id)) {
-        hooks.retain(|ran| ran.hook == hook);
-        if hooks.is_empty() {
-            hooks.push(known.never_ran(plugin, hook));
+    let (mut actions, mut tools) = (Vec::new(), Vec::new());
+    match about {
+        None => {
+            actions.extend(offered.iter().map(|id| why(id)));
+            tools.extend(known.tools_that_ran(plugin).iter().map(|tool| why_tool(tool)));
         }
+        Some(name) if offered.contains(&name) => actions.push(why(name)),
+        Some(hook) if HOOKS.iter().any(|row| row.name == hook) => {
+            hooks.retain(|ran| ran.hook == hook);
+            if hooks.is_empty() {
+                hooks.push(known.never_ran(plugin, hook));
+            }
+        }
+        Some(name) if known.is_tool_of(plugin, name) => tools.push(why_tool(name)),
+        Some(name) => actions.push(why(name)),
     }
     Ok(Explanation {
         plugin: plugin.to_owned(),
@@ -119,6 +133,7 @@ pub fn explain(plugin: &str, action: Option<&str>, known: &Evidence<'_>) -> Resu
         request: known.request.as_ref().map(|(id, _)| id.clone()),
         standing,
         actions,
+        tools,
         hooks,
         refused: known.refused(plugin),
     })
@@ -129,10 +144,9 @@ impl Evidence<'_> {
         self.request.as_ref().map(|(_, trace)| trace.as_slice()).unwrap_or_default()
     }
 
-    fn is_hook_of(&self, plugin: &str, name: &str) -> bool {
-        let offered =
-            |held: &ActionDefinition| held.plugin.as_deref() == Some(plugin) && held.id == name;
-        HOOKS.iter().any(|row| row.name == name) && !self.actions.iter().any(offered)
+    /// The actions that a plugin offers.
+    fn offered_by(&self, plugin: &str) -> impl Iterator<Item = &ActionDefinition> {
+        self.actions.iter().filter(move |held| held.plugin.as_deref() == Some(plugin))
     }
 
     /// Every entry of a plugin, and of the package of that name if that is not in use.
@@ -213,8 +227,7 @@ impl Evidence<'_> {
     }
 
     fn why(&self, plugin: &str, action: &str, standing: &[Standing]) -> ActionWhy {
-        let held = |held: &&ActionDefinition| held.plugin.as_deref() == Some(plugin);
-        let definition = self.actions.iter().filter(held).find(|held| held.id == action);
+        let definition = self.offered_by(plugin).find(|held| held.id == action);
         let runs_at: Vec<String> = definition
             .map(|definition| definition.lifecycles().into_iter().map(str::to_owned).collect())
             .unwrap_or_default();
@@ -251,12 +264,13 @@ impl Evidence<'_> {
         }
         let mut why = self.failures_of(plugin, "get_actions");
         if why.is_empty() {
-            let names: Vec<String> =
-                self.actions.iter().filter(held).map(|held| held.id.clone()).collect();
+            let names: Vec<String> = self.offered_by(plugin).map(|held| held.id.clone()).collect();
+            let tools = self.tools_in_words(plugin);
+            let tools = tools.map_or_else(String::new, |tools| format!("; its tools are: {tools}"));
             let hint = nearest(action, names.iter().map(String::as_str))
                 .map_or_else(String::new, |name| format!("; did you mean \"{name}\"?"));
             why.push(format!(
-                "the plugin offers no action \"{action}\"; it offers: {}{hint}",
+                "the plugin offers no action \"{action}\"; it offers: {}{tools}{hint}",
                 in_words(&names)
             ));
         }
@@ -277,9 +291,16 @@ impl Evidence<'_> {
                 Some(trigger) => format!(
                     "its trigger {trigger} is neither the name of a lifecycle nor a list of names"
                 ),
-                None => format!(
-                    "it has no trigger: it runs by hand only, `orlop action run {plugin} {id}`"
-                ),
+                None => {
+                    // What was run outside of requests is in no trace.
+                    let here = match self.request {
+                        Some(_) => "; in that request nobody ran it",
+                        None => "",
+                    };
+                    format!(
+                        "it has no trigger: it runs by hand only, `orlop action run {plugin} {id}`{here}"
+                    )
+                }
             };
             return told("did_not_run", vec![why]);
         }
@@ -327,7 +348,7 @@ impl Evidence<'_> {
                 text(entry, "change")
             ),
             None => format!(
-                "{name} ran without it: it did not take part then, or offered another trigger; the plugin or the configuration changed since"
+                "{name} came, and the plugin was off then or had no such action for it; the plugin or the configuration has changed since"
             ),
         }]
     }
@@ -371,11 +392,6 @@ impl Evidence<'_> {
 
     /// When or by whom an action was run. One that a model calls runs within the tool that it is.
     fn occasion(&self, ran: &Map) -> String {
-        let span = |entry: &Map| {
-            let number = |key: &str| entry.get(key).and_then(Value::as_u64).unwrap_or_default();
-            let start = number("start_us");
-            start..=start + number("duration_us")
-        };
         let began = span(ran);
         let called = |entry: &Map| {
             is(entry, "plugin", "actions")
@@ -435,14 +451,26 @@ fn is(entry: &Map, key: &str, value: &str) -> bool {
     entry.get(key).is_some_and(|held| held == value)
 }
 
+/// From when to when something ran.
+fn span(entry: &Map) -> std::ops::RangeInclusive<u64> {
+    let number = |key: &str| entry.get(key).and_then(Value::as_u64).unwrap_or_default();
+    let start = number("start_us");
+    start..=start + number("duration_us")
+}
+
+/// How long something took.
+fn millis(entry: &Map) -> String {
+    let micros = entry.get("duration_us").and_then(Value::as_u64).unwrap_or_default();
+    format!("{}.{} ms", micros / 1000, micros % 1000 / 100)
+}
+
 fn in_words(names: &[String]) -> String {
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
 /// One run of an action.
 fn in_one_line(occasion: &str, entry: &Map) -> String {
-    let micros = entry.get("duration_us").and_then(Value::as_u64).unwrap_or_default();
-    let took = format!("{}.{} ms", micros / 1000, micros % 1000 / 100);
+    let took = millis(entry);
     let change = entry.get("change").unwrap_or(&Value::Null);
     let came = match (text(entry, "outcome"), change) {
         ("ok", Value::Null) => "changed nothing".to_owned(),

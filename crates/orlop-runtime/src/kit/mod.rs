@@ -23,15 +23,17 @@ mod talk;
 mod template;
 mod watch;
 
-pub use explain::{ActionWhy, Evidence, Explanation, Standing, explain};
+pub use bench::remove_folders;
+pub use explain::{ActionWhy, Evidence, Explanation, Standing, ToolWhy, explain};
 pub use recording::{Recorder, Recording};
 pub use replay::{Replay, Replayed};
-pub use report::{Check, Finding, Report, Verdict};
+pub use report::{Check, Finding, Listener, Report, Verdict};
 pub use said::CallLog;
 pub use template::{Language, Made, New, new_plugin};
 pub use watch::Watch;
 
 use crate::names::Names;
+use crate::neighbours::Neighbours;
 use crate::package::Package;
 use bench::Bench;
 use examples::Examples;
@@ -45,6 +47,10 @@ pub struct TestOptions {
     pub update: bool,
     /// The names that are there without the package.
     pub names: Names,
+    /// The plugins that it may want to run before or after.
+    pub neighbours: Neighbours,
+    /// Who hears of the checks as they are made.
+    pub listener: Listener,
 }
 
 /// Tests a package: runs its examples and all checks. A defect of the package is in the report; an
@@ -81,12 +87,12 @@ pub async fn doubts(package: Package, env: &RuntimeEnv) -> Result<Vec<String>> {
 
 fn run(package: Package, env: &RuntimeEnv, options: &TestOptions) -> Result<Report> {
     let examples = Examples::read(&package)?;
-    let mut report = Report::new(&package.name);
+    let mut report = Report::heard_by(&package.name, options.listener.clone());
     let mut bench = Bench::new(package, env, examples.config.clone())?;
     let Some(description) = checks::description::starts(&mut bench, &mut report) else {
         return Ok(report);
     };
-    checks::description::is_sound(bench.package(), &description, &options.names, &mut report);
+    checks::description::is_sound(bench.package(), &description, options, &mut report);
     let mut subjects = bench.subjects(&description);
     checks::surfaces::check(&mut bench, &mut subjects, &mut report);
     checks::surfaces::dangers(&bench.package().grants.danger, &subjects, &mut report);

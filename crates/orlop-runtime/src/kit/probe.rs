@@ -3,13 +3,14 @@
 
 use crate::grants::Grants;
 use crate::launch::Launch;
+use crate::memory;
 use orlop_app::ProcessGroup;
 use orlop_core::{Error, Map, Result, Value};
 use serde_json::json;
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 /// Log lines kept to explain a failure.
@@ -18,7 +19,7 @@ const LAST_WORDS: usize = 6;
 /// A process under test.
 pub(super) struct Probe {
     /// Dropped, the process is ended.
-    _group: ProcessGroup,
+    _group: Arc<Held>,
     to_process: Option<Sender<Vec<u8>>>,
     lines: Receiver<Vec<u8>>,
     log: Arc<Mutex<Vec<String>>>,
@@ -31,6 +32,9 @@ pub(super) struct Probe {
     kept: Value,
     ended: bool,
 }
+
+/// A process, until it is ended.
+type Held = Mutex<Option<ProcessGroup>>;
 
 /// What a call gave.
 #[derive(Debug, Clone)]
@@ -46,6 +50,8 @@ pub(super) enum Wrong {
     Refused { message: String },
     /// No answer in time.
     Late(Duration),
+    /// There is no process: it could not be started.
+    NotStarted(String),
     /// It ended.
     Ended(String),
     /// It wrote what is no message of the protocol.
@@ -59,6 +65,7 @@ impl std::fmt::Display for Wrong {
         match self {
             Self::Refused { message } => write!(out, "the error \"{message}\""),
             Self::Late(limit) => write!(out, "no answer within {} s", limit.as_secs_f32()),
+            Self::NotStarted(why) => write!(out, "no process, because {why}"),
             Self::Ended(words) if words.is_empty() => write!(out, "the process ended"),
             Self::Ended(words) => write!(out, "the process ended; it said last:\n{words}"),
             Self::Noise(line) => {
@@ -76,6 +83,7 @@ impl Wrong {
             Self::Refused { .. } => {
                 "find the line that fails in the log of the plugin (run with -v), and let the hook take this input"
             }
+            Self::NotStarted(_) => "make it start; the message says what is missing",
             Self::Late(_) => "answer sooner: do what takes long in the background, or cache it",
             Self::Ended(_) => {
                 "the plugin must not exit in the middle of a call: answer with an error instead"
@@ -98,6 +106,9 @@ impl Probe {
         let (read, lines) = channel();
         let log: Arc<Mutex<Vec<String>>> = Arc::default();
         let kept = log.clone();
+        let (leader, group) = (group.leader(), Arc::new(Mutex::new(Some(group))));
+        let (held, told) = (Arc::downgrade(&group), log.clone());
+        let limit = launch.package.limits.memory_mb();
         let thread = |name: &str, body: Box<dyn FnOnce() + Send>| {
             let thread = std::thread::Builder::new().name(name.to_owned());
             thread.spawn(body).map(drop).map_err(|error| {
@@ -142,6 +153,9 @@ impl Probe {
                 }
             }),
         )?;
+        if let Some(leader) = leader {
+            thread("probe memory", Box::new(move || watch_memory(&held, leader, limit, &told)))?;
+        }
         Ok(Self {
             _group: group,
             to_process: Some(to_process),
@@ -310,6 +324,22 @@ impl Probe {
             ),
         };
         self.write(&line.to_string());
+    }
+}
+
+/// Ends a process that takes more memory than it may, as the host does.
+fn watch_memory(held: &Weak<Held>, leader: u32, limit: u64, log: &Mutex<Vec<String>>) {
+    loop {
+        std::thread::sleep(Duration::from_millis(250));
+        let Some(held) = held.upgrade() else { return };
+        let Some(used) = memory::resident_mb(leader) else { return };
+        if used > limit {
+            log.lock().unwrap_or_else(PoisonError::into_inner).push(format!(
+                "it took {used} MB of memory and was ended; its limit is {limit} (limits.memory_mb)"
+            ));
+            drop(held.lock().unwrap_or_else(PoisonError::into_inner).take());
+            return;
+        }
     }
 }
 

@@ -63,7 +63,7 @@ impl Recorder {
     pub fn tap(&self) -> Tap {
         let kept = self.0.clone();
         Arc::new(move |crossed: Crossed<'_>| {
-            if crossed.way == Way::Log {
+            if matches!(crossed.way, Way::Log | Way::End) {
                 return;
             }
             // What is no JSON ended the process, and is told as that.

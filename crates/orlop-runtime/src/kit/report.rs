@@ -3,6 +3,7 @@
 use orlop_core::Value;
 use serde_json::json;
 use std::fmt;
+use std::sync::Arc;
 
 /// Everything a test found, in the order in which it was looked at.
 #[derive(Debug, Clone, PartialEq)]
@@ -11,6 +12,31 @@ pub struct Report {
     pub package: String,
     /// One entry a check.
     pub checks: Vec<Check>,
+    listener: Listener,
+}
+
+/// Hears of every check as it is made.
+#[derive(Clone, Default)]
+pub struct Listener(Option<Arc<dyn Fn(&Check) + Send + Sync>>);
+
+impl Listener {
+    /// Calls this with every check.
+    pub fn new(hear: impl Fn(&Check) + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(hear)))
+    }
+}
+
+impl fmt::Debug for Listener {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(if self.0.is_some() { "somebody" } else { "nobody" })
+    }
+}
+
+/// Who listens makes no other report.
+impl PartialEq for Listener {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 /// One check.
@@ -85,11 +111,19 @@ impl Verdict {
 
 impl Report {
     pub(super) fn new(package: &str) -> Self {
-        Self { package: package.to_owned(), checks: Vec::new() }
+        Self::heard_by(package, Listener::default())
+    }
+
+    pub(super) fn heard_by(package: &str, listener: Listener) -> Self {
+        Self { package: package.to_owned(), checks: Vec::new(), listener }
     }
 
     pub(super) fn add(&mut self, about: &str, name: impl Into<String>, verdict: Verdict) {
-        self.checks.push(Check { about: about.to_owned(), name: name.into(), verdict });
+        let check = Check { about: about.to_owned(), name: name.into(), verdict };
+        if let Some(hear) = &self.listener.0 {
+            hear(&check);
+        }
+        self.checks.push(check);
     }
 
     /// Whether nothing failed.
@@ -108,6 +142,17 @@ impl Report {
             count(|verdict| matches!(verdict, Verdict::Skipped(_))),
             count(|verdict| matches!(verdict, Verdict::Warning(_))),
         )
+    }
+
+    /// The last line of the report.
+    pub fn summary(&self) -> String {
+        let (passed, failed, skipped, warnings) = self.counts();
+        let warnings = match warnings {
+            0 => String::new(),
+            1 => " (1 warning)".to_owned(),
+            many => format!(" ({many} warnings)"),
+        };
+        format!("{passed} passed, {failed} failed, {skipped} skipped{warnings}")
     }
 
     /// The report for programs.
@@ -147,26 +192,27 @@ impl Check {
 
 impl fmt::Display for Report {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for Check { about, name, verdict } in &self.checks {
-            write!(out, "{:<4}  {about}: {name}", verdict.word())?;
-            match verdict {
-                Verdict::Ok => writeln!(out)?,
-                Verdict::Skipped(why) => writeln!(out, " ({why})")?,
-                Verdict::Warning(text) => writeln!(out, "\n        {}", indented(text))?,
-                Verdict::Failed(finding) => {
-                    writeln!(out)?;
-                    writeln!(out, "        seen:     {}", indented(&finding.seen))?;
-                    writeln!(out, "        expected: {}", indented(&finding.expected))?;
-                    writeln!(out, "        fix:      {}", indented(&finding.fix))?;
-                }
-            }
+        for check in &self.checks {
+            writeln!(out, "{check}")?;
         }
-        let (passed, failed, skipped, warnings) = self.counts();
-        write!(out, "\n{passed} passed, {failed} failed, {skipped} skipped")?;
-        match warnings {
-            0 => Ok(()),
-            1 => write!(out, " (1 warning)"),
-            many => write!(out, " ({many} warnings)"),
+        write!(out, "\n{}", self.summary())
+    }
+}
+
+impl fmt::Display for Check {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { about, name, verdict } = self;
+        write!(out, "{:<4}  {about}: {name}", verdict.word())?;
+        match verdict {
+            Verdict::Ok => Ok(()),
+            Verdict::Skipped(why) => write!(out, " ({why})"),
+            Verdict::Warning(text) => write!(out, "\n        {}", indented(text)),
+            Verdict::Failed(finding) => {
+                writeln!(out)?;
+                writeln!(out, "        seen:     {}", indented(&finding.seen))?;
+                writeln!(out, "        expected: {}", indented(&finding.expected))?;
+                write!(out, "        fix:      {}", indented(&finding.fix))
+            }
         }
     }
 }

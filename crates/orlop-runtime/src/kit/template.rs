@@ -188,15 +188,49 @@ fn files(new: &New) -> (&'static str, Vec<(&'static str, String)>) {
     (main, files)
 }
 
+/// Names of classes that mean something else in a template: what it imports, and what JavaScript has.
+const TAKEN: &[&str] = &[
+    "ActionInput",
+    "ApplicationActionInput",
+    "ApplicationPlugin",
+    "Call",
+    "Chunk",
+    "ContextInput",
+    "Extension",
+    "Feature",
+    "FromNativeInput",
+    "HostPlugin",
+    "InterceptInput",
+    "ModelRequest",
+    "Provider",
+    "ToNativeInput",
+    "Tool",
+    "Array",
+    "Boolean",
+    "Date",
+    "Error",
+    "Function",
+    "Map",
+    "Math",
+    "Number",
+    "Object",
+    "Promise",
+    "RegExp",
+    "Set",
+    "String",
+    "Symbol",
+];
+
 /// A name as a class: `word_count` is `WordCount`.
 fn class(name: &str) -> String {
     let words = name.split(['_', '-']).filter(|word| !word.is_empty());
-    words
+    let class: String = words
         .map(|word| {
             let (first, rest) = word.split_at(1);
             first.to_ascii_uppercase() + rest
         })
-        .collect()
+        .collect();
+    if TAKEN.contains(&class.as_str()) { class + "Plugin" } else { class }
 }
 
 #[cfg(test)]
@@ -205,7 +239,14 @@ mod tests {
 
     #[test]
     fn names_of_classes_are_words() {
-        let cases = [("word_count", "WordCount"), ("a-b", "AB"), ("x", "X"), ("a1__b", "A1B")];
+        let cases = [
+            ("word_count", "WordCount"),
+            ("a-b", "AB"),
+            ("x", "X"),
+            ("a1__b", "A1B"),
+            ("string", "StringPlugin"),
+            ("feature", "FeaturePlugin"),
+        ];
         for (name, expected) in cases {
             assert_eq!(class(name), expected);
         }

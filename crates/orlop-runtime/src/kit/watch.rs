@@ -58,6 +58,23 @@ mod tests {
     use futures::FutureExt;
 
     #[tokio::test]
+    async fn a_module_beside_a_plugin_without_a_manifest_is_noticed_and_nothing_else_is() {
+        let folder = std::env::temp_dir().join(format!("orlop-watch-{}", uuid::Uuid::new_v4()));
+        std::fs::create_dir_all(folder.join("parts")).unwrap();
+        std::fs::write(folder.join("sums.py"), "import helper\n").unwrap();
+        let mut watch = Watch::new(&folder.join("sums.py"));
+        for file in ["helper.py", "parts/more.py"] {
+            std::fs::write(folder.join(file), "new = 1\n").unwrap();
+            watch.changed().await;
+        }
+        for file in ["notes.txt", "page.js"] {
+            std::fs::write(folder.join(file), "new\n").unwrap();
+            assert!(watch.changed().now_or_never().is_none(), "{file} is none of its modules");
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[tokio::test]
     async fn a_change_of_any_file_is_noticed_and_nothing_else_is() {
         let folder = std::env::temp_dir().join(format!("orlop-watch-{}", uuid::Uuid::new_v4()));
         std::fs::create_dir_all(&folder).unwrap();

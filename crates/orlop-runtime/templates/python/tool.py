@@ -5,7 +5,7 @@ from typing import Annotated
 import orlop
 
 
-@orlop.tool(idempotent=True)
+@orlop.tool(access="none", idempotent=True)
 def greet(name: Annotated[str, "whom to greet"]) -> str:
     """Greets somebody."""
     return f"Hello, {name}!"

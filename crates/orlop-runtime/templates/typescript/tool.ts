@@ -5,6 +5,6 @@ export default tool({
   name: "my_plugin",
   description: "Greets somebody.",
   parameters: { name: { type: "string", description: "whom to greet" } },
-  annotations: { idempotent: true },
+  annotations: { access: "none", idempotent: true },
   run: ({ name }: { name: string }): string => `Hello, ${name}!`,
 });

@@ -530,7 +530,7 @@ async fn what_does_not_start_says_what_to_do() {
     }
     let fix = |start: &str| told.iter().filter(|fix| fix.starts_with(start)).count();
     assert!(fix("correct what the message says") == 1, "{told:?}");
-    assert!(fix("install what it imports") == told.len() / 3, "{told:?}");
+    assert!(fix("correct the import, or install what it names") == told.len() / 3, "{told:?}");
     assert!(fix("write a class with a name") == told.len() / 3, "{told:?}");
     assert!(fix("let it run until") == 1, "{told:?}");
     assert!(fix("update the older one") == 1, "{told:?}");
@@ -606,4 +606,18 @@ fn templates_are_short_and_nothing_is_overwritten() {
         let new = New { name: name.to_owned(), kind: Kind::Tool, language: Language::Python };
         assert!(new_plugin(&new, &folder.0).is_err(), "{name}");
     }
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn memory_is_limited_while_a_plugin_is_tested_too() {
+    let folder = Folder::new();
+    folder.write(
+        "plugin.toml",
+        "[plugin]\nname = \"vast\"\n[run]\npython = \"plugin.py\"\n[limits]\nmemory_mb = 100\n",
+    );
+    let code = "import time\n\nclass Vast:\n    name = 'vast'\n    held = []\n\n    def get_tags(self):\n        self.held.append(b'x' * (300 << 20))\n        time.sleep(20)\n        return []\n";
+    folder.write("plugin.py", code);
+    let report = test(&folder.0).await.to_string();
+    assert!(report.contains("MB of memory and was ended; its limit is 100"), "{report}");
 }

@@ -253,3 +253,50 @@ class Nosy:
     assert_eq!(kept(&app, "s", "own").await, json!("k-2"));
     runtime.stop().await;
 }
+
+/// Copies a folder with all that is in it.
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap().flatten() {
+        let (from, to) = (entry.path(), to.join(entry.file_name()));
+        match from.is_dir() {
+            true => copy(&from, &to),
+            false => drop(std::fs::copy(from, to).unwrap()),
+        }
+    }
+}
+
+#[test]
+fn the_sdk_can_be_installed_like_any_package_of_python() {
+    let python = |arguments: &[&str], folder: &Path| {
+        let mut python = std::process::Command::new("python3");
+        python.args(["-W", "ignore"]).args(arguments).current_dir(folder);
+        python.env_remove("PYTHONPATH").output().unwrap()
+    };
+    let stage = Stage::default();
+    let (source, target) = (stage.outside().join("sdk"), stage.outside().join("installed"));
+    let sdk = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../sdk/python");
+    // In a copy: what builds a package leaves files beside it.
+    copy(&sdk, &source);
+    let target_name = target.to_str().unwrap();
+    // No network: what builds it has to be there.
+    let can = |code: &str| python(&["-c", code], &source).status.success();
+    let done = if can("import pip, setuptools, wheel") {
+        let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"];
+        let rest = ["--no-index", "--no-build-isolation", "--target", target_name, "."];
+        python(&[&pip[..], &rest[..]].concat(), &source)
+    } else if can("import setuptools") {
+        let build = ["-c", "import setuptools; setuptools.setup()", "-q", "build", "--build-lib"];
+        python(&[&build[..], &[target_name]].concat(), &source)
+    } else {
+        orlop_testkit::skip("the SDK as a package of Python", "python3 has no setuptools");
+        return;
+    };
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let code = "import agent_app, agent_core, orlop; print(orlop.__file__); print(orlop.tool, agent_core.__file__, agent_app.__file__)";
+    let used = python(&["-c", code], &target);
+    let said = String::from_utf8_lossy(&used.stdout).into_owned();
+    let error = String::from_utf8_lossy(&used.stderr).into_owned();
+    assert!(said.starts_with(target_name), "{said}{error}");
+    assert!(target.join("orlop/py.typed").is_file(), "its types are there");
+}

@@ -55,7 +55,7 @@ pub(crate) enum Plugin {
     Record(PluginRecord),
     /// Run a plugin against a recording and show what comes out otherwise.
     Replay(PluginReplay),
-    /// Say why an action of a plugin ran or did not.
+    /// Say why an action, a tool or a hook of a plugin ran or did not.
     Explain(PluginExplain),
     /// The plugins there are, and those that cannot be used.
     List {
@@ -128,7 +128,7 @@ pub(crate) struct PluginTest {
 pub(crate) struct PluginExplain {
     /// The plugin.
     pub(crate) plugin: String,
-    /// One of its actions, or of its hooks; all if it is not said.
+    /// One of its actions, tools or hooks; all if it is not said.
     pub(crate) action: Option<String>,
     /// In this request; the last one if it is not said.
     #[arg(long, value_name = "ID")]
@@ -145,6 +145,7 @@ pub(crate) struct PluginExplain {
 #[derive(Debug, Args)]
 pub(crate) struct PluginDev {
     /// Its folder or file.
+    #[arg(default_value = ".")]
     pub(crate) path: PathBuf,
     /// Ask this now and after every change. Without it, every line that is typed is asked.
     pub(crate) prompt: Option<String>,

@@ -20,9 +20,11 @@ use crate::workplace::Workplace;
 use consent::Consent;
 use orlop_app::ui::plain_line;
 use orlop_core::types::nearest::nearest;
-use orlop_core::{Error, Map};
+use orlop_core::{Error, Manifest, Map};
 use orlop_runtime::kit::doubts;
-use orlop_runtime::{Description, Entry, Installed, LeftOut, Misnamed, Package, Run};
+use orlop_runtime::{
+    Description, Entry, Installed, LeftOut, Misnamed, Neighbours, Package, Run, unknown_neighbours,
+};
 use serde_json::json;
 use std::process::ExitCode;
 
@@ -54,6 +56,10 @@ async fn add(workplace: &Workplace, add: PluginAdd) -> Result<ExitCode, Failure>
     // From the start under the name it will have: what it keeps lies in a folder of that name.
     let named = Package::read(&folder).and_then(|package| match &add.name {
         Some(name) => package.named(name),
+        None if package.name == "_" => Err(Error::bad_argument(format!(
+            "{} has no plain letter or digit in its name that a plugin could be called by; give it a name with --name",
+            add.source
+        ))),
         None => Ok(package),
     });
     let package = match named {
@@ -104,7 +110,9 @@ async fn add(workplace: &Workplace, add: PluginAdd) -> Result<ExitCode, Failure>
     }
     output::line(&format!("added {name}: {}", held_in_words(&package, &description)))?;
     let misnamed = misnamed.iter().map(ToString::to_string);
-    for doubt in misnamed.chain(description.warnings.iter().cloned()) {
+    let unheard = Neighbours::of(&workplace.plugins).unheard(&package, &description.plugins);
+    let unheard = unheard.into_iter().map(|(plugin, why)| format!("{plugin}: {why}"));
+    for doubt in misnamed.chain(description.warnings.iter().cloned()).chain(unheard) {
         output::tell(&plain_line(&format!("orlop: {doubt}")));
     }
     for off in switch::off(workplace).into_iter().filter(|off| off.name == name) {
@@ -272,7 +280,7 @@ fn list_in_order(workplace: &Workplace, as_json: bool) -> Result<ExitCode, Failu
                     .map(|held| json!({ "name": held.name, "priority": held.priority, "before": held.before, "after": held.after }))
                     .collect();
                 let circles: Vec<String> = circles.iter().map(ToString::to_string).collect();
-                json!({ "kind": kind, "plugins": plugins, "circles": circles })
+                json!({ "kind": kind, "plugins": plugins, "circles": circles, "unknown": unheard(kind, manifests) })
             })
             .collect();
         return Ok(output::json(&kinds)?);
@@ -293,6 +301,9 @@ fn list_in_order(workplace: &Workplace, as_json: bool) -> Result<ExitCode, Failu
                 wishes.trim_end().to_owned(),
             ]);
         }
+        for unheard in unheard(kind, manifests) {
+            output::tell(&plain_line(&format!("orlop: {unheard}")));
+        }
         for circle in circles {
             output::tell(&format!(
                 "orlop: {kind} plugins want to run before each other: {}",
@@ -300,7 +311,20 @@ fn list_in_order(workplace: &Workplace, as_json: bool) -> Result<ExitCode, Failu
             ));
         }
     }
-    Ok(output::table(&["KIND", "NAME", "PRIORITY", "WISHES"], &rows)?)
+    let code = output::table(&["KIND", "NAME", "PRIORITY", "WISHES"], &rows)?;
+    output::line(
+        "\nThey run from top to bottom. Of features and tools the lower priority runs first, of host plugins the higher; others run in the order in which they came.",
+    )?;
+    Ok(code)
+}
+
+/// Wishes about plugins that are not there.
+fn unheard(kind: &str, manifests: &[Manifest]) -> Vec<String> {
+    let each = manifests.iter().flat_map(|held| {
+        let words = unknown_neighbours(kind, held, manifests).into_iter();
+        words.map(move |words| format!("{kind} {}: {words}", held.name))
+    });
+    each.collect()
 }
 
 fn held_in_words(package: &Package, description: &Description) -> String {

@@ -625,6 +625,7 @@ async fn a_plugin_tells_of_itself() {
     place.write("dice/plugin.toml", manifest("[grants]\nenv = [\"OTHER\"]\n"));
     let left_out = place.run(&["plugin", "info", "dice"]).await.ok();
     assert!(left_out.starts_with("dice 1.0.0, left out: it asks for more"), "{left_out}");
+    assert!(left_out.contains("\n  asks to see the environment variable OTHER\n"), "{left_out}");
 
     let shipped = place.run(&["plugin", "info", "todo"]).await.ok();
     assert!(shipped.contains("  ships with Orlop\ntool todo, priority "), "{shipped}");
@@ -665,6 +666,35 @@ async fn the_order_of_plugins_is_shown_with_circles() {
     let shown = place.run(&["plugin", "list", "--order"]).await.ok();
     let row = shown.lines().find(|line| line.contains(" keel ")).unwrap();
     assert!(row.starts_with("feature") && row.trim_end().ends_with("before bow"), "{row}");
+    assert!(shown.contains("Of features and tools the lower priority runs first"), "{shown}");
+
+    // Who is meant is not there.
+    place.write("mast.py", feature("mast", "    after = [\"kell\"]"));
+    let unknown = "feature mast: it wants to run after \"kell\", and there is no feature of that name; did you mean \"keel\"?";
+    let tested = place.run(&["plugin", "test", "mast.py"]).await;
+    assert_eq!(tested.code, Some(0), "{tested:?}");
+    let warning = unknown.strip_prefix("feature mast: ").unwrap();
+    let expected = format!(
+        "warn  feature mast: runs before and after plugins that there are\n        {warning}\n"
+    );
+    assert!(tested.out.contains(&expected), "{}", tested.out);
+    let added = place.run(&["plugin", "add", "mast.py", "--yes"]).await;
+    assert_eq!((added.code, added.err), (Some(0), format!("orlop: {unknown}\n")));
+    let listed = place.run(&["plugin", "list", "--order"]).await;
+    assert_eq!((listed.code, listed.err), (Some(0), format!("orlop: {unknown}\n")));
+    place.run(&["plugin", "remove", "mast"]).await.ok();
+
+    // A circle is told when it is made.
+    place.write("rope.py", feature("rope", "    before = [\"keel\"]\n    after = [\"bow\"]"));
+    let added = place.run(&["plugin", "add", "rope.py", "--yes"]).await;
+    assert_eq!(added.code, Some(0), "{added:?}");
+    assert!(
+        added.err.starts_with(
+            "orlop: feature rope: it wants to run before others that want to run before it: "
+        ),
+        "{added:?}"
+    );
+    place.run(&["plugin", "remove", "rope"]).await.ok();
 
     place.write("bow.py", feature("bow", "    before = [\"keel\"]"));
     let (_, circles) = order().await;

@@ -96,12 +96,52 @@ async fn why_an_action_ran_or_did_not() {
     expect![[r#"
         "never" "did_not_run": ["its trigger \"request_completed\" is no lifecycle that Orlop runs, and nobody ran it; did you mean \"request_complete\"?"]
         "tidy" "did_not_run": ["session_fork did not come in this request: A fork exists; runs on the fork."]
-        "hand" "did_not_run": ["it has no trigger: it runs by hand only, `orlop action run greeter hand`"]"#]].assert_eq(&why.join("\n"));
+        "hand" "did_not_run": ["it has no trigger: it runs by hand only, `orlop action run greeter hand`; in that request nobody ran it"]"#]].assert_eq(&why.join("\n"));
     let hooks: Vec<&str> =
         all["hooks"].as_array().unwrap().iter().map(|h| h["hook"].as_str().unwrap()).collect();
     assert!(hooks.contains(&"initialize_request"), "{hooks:?}");
     let unknown = place.run(&["plugin", "explain", "greter"]).await;
     unknown.fails(4, &["there is no plugin \"greter\"", "did you mean \"greeter\"?"]);
+}
+
+#[tokio::test]
+async fn a_tool_is_traced_and_explained_by_the_hook_that_ran() {
+    let code = "import orlop\n\n@orlop.tool\ndef add(a: int) -> int:\n    'Adds.'\n    return 1 // a\n\n@orlop.tool\ndef rest() -> str:\n    'Rests.'\n    return ''\n";
+    let place = place("explain-tool", code).await;
+    let before = place.run(&["plugin", "explain", "greeter", "add"]).await.ok();
+    assert!(
+        before.ends_with("tool add: did not run\n  there has been no request yet\n"),
+        "{before}"
+    );
+    place.write(
+        "script.toml",
+        "[[replies]]\nwhen = { tool_result = false }\ntool_calls = [{ name = \"add\", arguments = { a = 1 } }, { name = \"add\", arguments = { a = 0 } }]\n[[replies]]\nwhen = { tool_result = true }\ntext = \"done\"\n",
+    );
+    let scripted = ["--set", "provider=scripted", "--set", "script=script.toml"];
+    place.run(&[&["run", "--yes", "go"], &scripted[..]].concat()).await.ok();
+    let traced = place.run(&["trace"]).await.ok();
+    let hooks: Vec<&str> = traced.lines().filter(|line| line.contains(" greeter ")).collect();
+    assert!(hooks.iter().any(|line| line.contains(" execute_tool ")), "{hooks:?}");
+    assert!(!traced.contains("stream_tool"), "{hooks:?}");
+    let told = place.run(&["plugin", "explain", "greeter", "execute_tool"]).await.ok();
+    assert!(told.contains("  execute_tool 2 times, "), "{told}");
+    let told = place.run(&["plugin", "explain", "greeter", "stream_tool"]).await.ok();
+    assert!(told.contains("  stream_tool did not run: it has no such hook"), "{told}");
+    let told = place.run(&["plugin", "explain", "greeter", "add"]).await.ok();
+    let told = steady(told.split("hooks in that request").next().unwrap());
+    expect![[r#"
+        greeter, agent default, request ID
+          tool on: it takes part for agent "default"
+        tool add: failed
+          called by the model, N ms
+          called by the model, N ms: it reported an error"#]]
+    .assert_eq(told.trim_end());
+    let all = place.run(&["plugin", "explain", "greeter", "--json"]).await.json();
+    assert_eq!(all["tools"].as_array().unwrap().len(), 1, "{all}");
+    let rest = place.run(&["plugin", "explain", "greeter", "rest"]).await.ok();
+    assert!(rest.contains("tool rest: did not run\n  no call of it ran: "), "{rest}");
+    let none = place.run(&["plugin", "explain", "greeter", "sum"]).await.ok();
+    assert!(none.contains("it offers: none; its tools are: add, rest"), "{none}");
 }
 
 #[tokio::test]
@@ -376,6 +416,35 @@ class Own:
     assert!(!text.contains(SECRET));
     assert!(text.contains("with ***"));
     place.run(&["plugin", "replay", "turn.jsonl"]).await.ok();
+}
+
+#[tokio::test]
+async fn a_call_that_its_process_does_not_survive_is_shown_while_a_plugin_is_written() {
+    let crash = "import os; os._exit(3)";
+    let code = GREETER.replace("state[\"request\"][\"temperature\"] = 0.5", crash);
+    let place = place("dev-crash", &code).await;
+    let mut dev = Dev::start(&place, &["greeter", "hello"]);
+    let seen = dev.until("the process ended in the middle").await;
+    assert!(seen.last().unwrap().starts_with("greeter.initialize_request  "), "{seen:?}");
+    dev.leave().await;
+    // Where no folder is named it is this one.
+    let here = place.run_in("greeter", &["plugin", "dev"]).await;
+    assert!(here.out.contains("greeter (feature greeter) ready in "), "{here:?}");
+}
+
+#[tokio::test]
+async fn a_call_that_is_refused_while_a_plugin_is_written_names_the_flag() {
+    let code = "import orlop\n\n@orlop.tool\ndef add(a: int) -> int:\n    'Adds.'\n    return a\n";
+    let place = place("dev-refused", code).await;
+    place.write(
+        "script.toml",
+        "[[replies]]\nwhen = { tool_result = false }\ntool_calls = [{ name = \"add\", arguments = { a = 1 } }]\n[[replies]]\nwhen = { tool_result = true }\ntext = \"done\"\n",
+    );
+    let scripted = ["--set", "provider=scripted", "--set", "script=script.toml"];
+    let mut dev = Dev::start(&place, &[&["greeter", "go"], &scripted[..]].concat());
+    let seen = dev.until("answer: done").await.join("\n");
+    assert!(seen.contains("was not allowed") && seen.contains("--yes runs calls"), "{seen}");
+    dev.leave().await;
 }
 
 /// `orlop plugin dev` at work.

@@ -7,6 +7,7 @@ use crate::common::{Place, finish};
 use expect_test::expect;
 use std::path::Path;
 use std::process::Stdio;
+use tokio::io::{AsyncBufReadExt, BufReader};
 
 /// The commands of the guide that begin a plugin, as they stand there.
 fn blocks() -> Vec<String> {
@@ -124,7 +125,10 @@ async fn errors_are_kind() {
     assert_eq!(std::fs::read_to_string(place.path().join("hello/plugin.py")).unwrap(), written);
     assert!(!place.path().join("hello/plugin.mjs").exists());
     place.run(&["plugin", "new", "a b"]).await.fails(2, &["use up to 64 letters, digits, _ and -"]);
-    place.run(&["plugin", "test", "nowhere"]).await.fails(4, &["no plugin \"nowhere\" was added"]);
+    place
+        .run(&["plugin", "test", "nowhere"])
+        .await
+        .fails(4, &["there is no folder or file nowhere, and no plugin \"nowhere\" was added"]);
     place.run(&["plugin", "test", "./nowhere"]).await.fails(4, &["name the folder or the file"]);
     place.write("hello/examples.toml", "[[example]]\nname = \"x\"\n");
     place
@@ -134,7 +138,9 @@ async fn errors_are_kind() {
     place.run(&["plugin", "new", "rusty", "--lang", "rust"]).await.ok();
     let unbuilt = place.run(&["plugin", "test", "rusty"]).await;
     assert_eq!(unbuilt.code, Some(1));
-    assert!(unbuilt.out.contains("is not there; build it first: `cargo build`"), "{}", unbuilt.out);
+    let fix = unbuilt.out.lines().find(|line| line.contains("fix:")).unwrap();
+    assert!(fix.ends_with("is not there; build it first: `cargo build`"), "{}", unbuilt.out);
+    assert!(unbuilt.out.contains("seen:     it could not be started\n"), "{}", unbuilt.out);
     place.write("hello/plugin.py", "def broken(:\n");
     place.write("hello/examples.toml", "");
     let done = place.run(&["plugin", "test", "hello"]).await;
@@ -144,6 +150,68 @@ async fn errors_are_kind() {
         "{}",
         done.out
     );
+}
+
+#[tokio::test]
+async fn what_is_missing_is_told_with_the_command_that_brings_it() {
+    let place = Place::new("kit").await;
+    place.write("needy.py", "import nowhere\n");
+    let done = place.run(&["plugin", "test", "needy.py"]).await;
+    assert_eq!(done.code, Some(1), "{done:?}");
+    let advice = "`python3 -m venv .venv && .venv/bin/pip install NAME`";
+    assert!(
+        done.out.contains("No module named 'nowhere'") && done.out.contains(advice),
+        "{done:?}"
+    );
+    // A file with a name of which nothing can be made.
+    place
+        .write("日本.py", "class A:\n    name = 'a'\n    def get_tags(self):\n        return []\n");
+    let unnamed = place.run(&["plugin", "add", "日本.py"]).await;
+    unnamed.fails(2, &["日本.py has no plain letter or digit", "--name"]);
+    assert_eq!(place.run(&["plugin", "test", "日本.py"]).await.code, Some(0));
+    place.run(&["plugin", "add", "日本.py", "--name", "nippon"]).await.ok();
+    assert!(place.run(&["plugin", "list"]).await.ok().contains("feature a"));
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_test_says_what_it_found_as_it_goes_and_leaves_nothing_when_it_is_stopped() {
+    let place = Place::new("kit").await;
+    let code = "import time\n\nclass Slow:\n    name = \"slow\"\n\n    def get_tags(self):\n        time.sleep(1000)\n";
+    place.write("slow.py", code);
+    place.write("temp/README", "");
+    let mut test = place.command(&["plugin", "test", "slow.py"]);
+    let temp = place.path().join("temp");
+    let mut test = test.env("TMPDIR", &temp).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(test.stdout.take().unwrap()).lines();
+    let first = tokio::time::timeout(common::BOUND, lines.next_line()).await.unwrap().unwrap();
+    assert_eq!(first.as_deref(), Some("ok    package: answers initialize with what it holds"));
+    common::signal(&test, "INT");
+    let status = tokio::time::timeout(common::BOUND, test.wait()).await.unwrap().unwrap();
+    assert_eq!(status.code(), Some(130));
+    let left: Vec<_> =
+        std::fs::read_dir(temp).unwrap().flatten().map(|it| it.file_name()).collect();
+    assert_eq!(left, ["README"]);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_plugin_that_is_a_link_to_elsewhere_is_refused_with_the_reason() {
+    let place = Place::new("kit").await;
+    place.write(
+        "elsewhere/real.py",
+        "class A:\n    name = 'a'\n    def get_tags(self):\n        return []\n",
+    );
+    place.write("plain/README.md", "");
+    place.write("whole/plugin.toml", "[plugin]\nname = \"whole\"\n[run]\npython = \"plugin.py\"\n");
+    for folder in ["plain", "whole"] {
+        let link = place.path().join(folder).join("plugin.py");
+        std::os::unix::fs::symlink(place.path().join("elsewhere/real.py"), link).unwrap();
+        let done = place.run(&["plugin", "test", folder]).await;
+        done.fails(2, &["plugin.py is a link to ", "outside of the plugin's folder"]);
+    }
+    // The file itself will do, by whatever link it is named.
+    assert_eq!(place.run(&["plugin", "test", "plain/plugin.py"]).await.code, Some(0));
 }
 
 #[tokio::test]

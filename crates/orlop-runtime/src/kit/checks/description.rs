@@ -2,6 +2,7 @@
 
 use crate::description::Described;
 use crate::grants::can_be_granted;
+use crate::kit::TestOptions;
 use crate::kit::bench::Bench;
 use crate::kit::probe::Wrong;
 use crate::kit::report::{Finding, Report, Verdict, short};
@@ -23,7 +24,11 @@ pub(in crate::kit) fn starts(bench: &mut Bench, report: &mut Report) -> Option<D
         }
         Err(wrong) => {
             let expected = "protocol 1 and at least one plugin";
-            let finding = Finding::new(wrong.to_string(), expected, fix_of_start(&wrong));
+            let finding = match &wrong {
+                // What is missing is what to do.
+                Wrong::NotStarted(why) => Finding::new("it could not be started", expected, why),
+                wrong => Finding::new(wrong.to_string(), expected, fix_of_start(wrong)),
+            };
             report.add("package", name, finding.into());
             None
         }
@@ -35,8 +40,14 @@ fn fix_of_start(wrong: &Wrong) -> &'static str {
     let said = wrong.to_string();
     let says = |words: &[&str]| words.iter().any(|words| said.contains(words));
     match wrong {
-        _ if says(&["No module named", "Cannot find package", "Cannot find module"]) => {
-            "install what it imports where the plugin finds it, or correct the import"
+        _ if says(&["No module named"]) => {
+            "correct the import, or install what it names in the plugin's folder: `python3 -m venv .venv && .venv/bin/pip install NAME`"
+        }
+        _ if says(&["Cannot find package", "Cannot find module"]) => {
+            "correct the import, or install what it names in the plugin's folder: `npm install NAME`"
+        }
+        _ if says(&["plugins need Python"]) => {
+            "put a newer python3 first in PATH, or make a .venv with one in the plugin's folder: `python3.12 -m venv .venv`"
         }
         _ if says(&["speaks version", "speaks protocol"]) => {
             "update the older one: Orlop, or what the plugin speaks the protocol with"
@@ -58,9 +69,10 @@ fn fix_of_start(wrong: &Wrong) -> &'static str {
 pub(in crate::kit) fn is_sound(
     package: &Package,
     description: &Description,
-    names: &Names,
+    options: &TestOptions,
     report: &mut Report,
 ) {
+    let names = &options.names;
     report.add("package", "asks for grants that there are", grants(package));
     for warning in &description.warnings {
         report.add("package", "has only methods that are called", Verdict::warning(warning));
@@ -72,6 +84,13 @@ pub(in crate::kit) fn is_sound(
         report.add(&about, "has hooks of its kind, and those it needs", hooks(plugin));
         report.add(&about, "says only what its kind can say", fields(plugin));
         report.add(&about, "describes its settings", settings(&plugin.config_schema));
+    }
+    for (about, unheard) in options.neighbours.unheard(package, &description.plugins) {
+        report.add(
+            &about,
+            "runs before and after plugins that there are",
+            Verdict::warning(unheard),
+        );
     }
 }
 

@@ -33,15 +33,19 @@ pub(super) fn run(workplace: &Workplace, new: PluginNew) -> Result<ExitCode, Fai
     output::line(&format!("made {name}/; the plugin is in {name}/{}", made.main))?;
     let next = match lang {
         PluginLanguage::Python | PluginLanguage::Javascript => {
-            format!("  cd {name}\n  orlop plugin test")
+            format!(
+                "  cd {name}\n  orlop plugin test\n  orlop plugin dev     # shows what it does while you change it"
+            )
         }
         PluginLanguage::Typescript => {
             format!(
-                "  npm install --prefix {name}    # Node before 22.18 needs it to read TypeScript\n  orlop plugin test {name}"
+                "  npm install --prefix {name}    # Node before 22.18 needs it to read TypeScript\n  orlop plugin test {name}\n  orlop plugin dev {name}     # shows what it does while you change it"
             )
         }
         PluginLanguage::Rust => {
-            format!("  cargo build --manifest-path {name}/Cargo.toml\n  orlop plugin test {name}")
+            format!(
+                "  cargo build --manifest-path {name}/Cargo.toml\n  orlop plugin test {name}\n  orlop plugin dev {name}     # shows what it does while you change it"
+            )
         }
     };
     output::line(&format!("go on with:\n{next}"))?;

@@ -85,6 +85,11 @@ mod tests {
             asked(grants, None, false, true),
             "\"dice\" wants to:\n  - see the environment variable KEY\n  - offer roll, which spends money"
         );
+        // What is not kept to is not promised.
+        assert_eq!(
+            asked("network = [\"a.example.com\", \"b.example.com\"]", None, false, true),
+            "\"dice\" wants to:\n  - use the network, for a.example.com, b.example.com; which hosts it talks to is not enforced"
+        );
         assert_eq!(
             asked("", Some("npm:dice"), true, true),
             "\"dice\" asks for nothing but to run.\nIt comes from npm:dice."

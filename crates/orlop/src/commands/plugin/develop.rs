@@ -199,6 +199,13 @@ impl Bench {
                 EventKind::ToolCall { name, preview, .. } => {
                     say(&format!("· {}", if preview.is_empty() { name } else { preview }));
                 }
+                EventKind::ToolResult { message, .. }
+                    if !self.command.yes && message.metadata().contains_key("tool_denied") =>
+                {
+                    let why = message.text();
+                    let why = why.trim_start_matches("Error: ");
+                    say(&format!("  {why}; --yes runs calls that would ask"));
+                }
                 EventKind::Final { messages, .. } => {
                     let last = messages.last().map(|message| message.text()).unwrap_or_default();
                     say(&format!("answer: {last}"));

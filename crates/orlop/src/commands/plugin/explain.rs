@@ -1,4 +1,4 @@
-//! `orlop plugin explain`: why an action ran or did not.
+//! `orlop plugin explain`: why an action, a tool or a hook ran or did not.
 
 use crate::cli::PluginExplain;
 use crate::commands::agent::usable;
@@ -8,7 +8,7 @@ use crate::output;
 use crate::workplace::Workplace;
 use orlop_app::{Application, Unbegun};
 use orlop_core::{ActionDefinition, Map, Value};
-use orlop_runtime::kit::{ActionWhy, Evidence, Explanation, Standing, explain};
+use orlop_runtime::kit::{ActionWhy, Evidence, Explanation, Standing, ToolWhy, explain};
 use std::collections::HashSet;
 use std::process::ExitCode;
 
@@ -33,6 +33,7 @@ pub(super) async fn run(
     let (core, config) = usable(&app, &agent)?;
     let mut actions = app.application_actions().await?;
     actions.extend(core.session_actions(&config).await?);
+    let tools = core.available_tools(&config).await?;
     let raw = app.config().raw();
     let hosts = raw.get("hosts").and_then(|hosts| hosts.get("plugins")).and_then(Value::as_array);
     let evidence = Evidence {
@@ -45,6 +46,10 @@ pub(super) async fn run(
         active: core.plugins_for(&config).await?,
         tags: core.tags_for(&config).await?,
         actions,
+        tools: tools
+            .iter()
+            .filter_map(|tool| Some((tool.plugin.clone(), tool.name()?.to_owned())))
+            .collect(),
         request: request.map(|request| (request.id, request.trace)),
     };
     let names = plugins_of(workplace, &plugin, &evidence);
@@ -141,6 +146,7 @@ async fn not_started(
         request: None,
         standing,
         actions: Vec::new(),
+        tools: Vec::new(),
         hooks: Vec::new(),
         refused: Vec::new(),
     };
@@ -189,7 +195,8 @@ async fn agent_of(app: &Application, session: &str) -> Result<Option<String>, Fa
 }
 
 fn print(explained: &Explanation) -> std::io::Result<()> {
-    let Explanation { plugin, agent, request, standing, actions, hooks, refused } = explained;
+    let Explanation { plugin, agent, request, standing, actions, tools, hooks, refused } =
+        explained;
     match request {
         Some(id) => output::line(&format!("{plugin}, agent {agent}, request {id}"))?,
         None => output::line(&format!("{plugin}, agent {agent}; there has been no request yet"))?,
@@ -204,6 +211,12 @@ fn print(explained: &Explanation) -> std::io::Result<()> {
             false => format!(" (runs at {})", runs_at.join(", ")),
         };
         output::line(&format!("action {action}{at}: {}", verdict.replace('_', " ")))?;
+        for why in why {
+            output::line(&format!("  {why}"))?;
+        }
+    }
+    for ToolWhy { tool, verdict, why } in tools {
+        output::line(&format!("tool {tool}: {}", verdict.replace('_', " ")))?;
         for why in why {
             output::line(&format!("  {why}"))?;
         }

@@ -25,6 +25,8 @@ struct Info {
     /// Why it is left out.
     reason: Option<String>,
     grants: Grants,
+    /// Whether its user agreed to them.
+    granted: bool,
     /// The grants in words.
     may: Vec<String>,
     plugins: Vec<Held>,
@@ -110,6 +112,7 @@ impl Info {
             version: package.version.clone(),
             added_from: entry.map(|entry| entry.source.clone()),
             folder: Some(package.folder.clone()),
+            granted: installed.accepts(package),
             may: package.grants.in_words(),
             grants: package.grants.clone(),
             ..Self::unknown(&package.name, state)
@@ -126,6 +129,7 @@ impl Info {
             state,
             reason: None,
             grants: Grants::default(),
+            granted: true,
             may: Vec::new(),
             plugins: Vec::new(),
         }
@@ -178,8 +182,9 @@ fn print(info: &Info) -> std::io::Result<ExitCode> {
         }
         (None, _) => {}
     }
+    let may = if info.granted { "may" } else { "asks to" };
     for words in &info.may {
-        output::line(&format!("  may {}", plain_line(words)))?;
+        output::line(&format!("  {may} {}", plain_line(words)))?;
     }
     for held in &info.plugins {
         let Held { kind, name, priority, before, after, required_tags, forbidden_tags, .. } = held;

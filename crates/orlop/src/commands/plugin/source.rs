@@ -176,15 +176,20 @@ async fn run(mut command: Command) -> Result<(), Failure> {
     Err(Error::unavailable(format!("{program} failed: {}", plain_line(&reason))).into())
 }
 
-/// Why a program failed. npm says so in the first lines of its errors, others in the last line.
+/// Why a program failed. npm says so in the first lines of its errors; git and pip mark the line, and git
+/// goes on with advice; others say it in the last line.
 fn reason(said: &str) -> String {
     let of_npm = |line: &'_ str| {
         let rest = line.strip_prefix("npm error ").or_else(|| line.strip_prefix("npm ERR! "))?;
         Some(rest.trim().to_owned())
     };
     let npm: Vec<String> = said.lines().filter_map(of_npm).take(2).collect();
-    let last = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("no reason given");
-    if npm.is_empty() { last.to_owned() } else { npm.join(": ") }
+    if !npm.is_empty() {
+        return npm.join(": ");
+    }
+    let marked = said.lines().find(|line| line.starts_with("fatal:") || line.starts_with("ERROR"));
+    let last = || said.lines().rfind(|line| !line.trim().is_empty());
+    marked.or_else(last).unwrap_or("no reason given").to_owned()
 }
 
 /// Removes a copy with all that came along; what belongs to the user stays.
@@ -200,13 +205,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_reason_of_npm_is_at_the_start_and_that_of_others_at_the_end() {
+    fn the_reason_of_npm_is_at_the_start_and_that_of_others_marked_or_at_the_end() {
         let npm = "npm error code E404\nnpm error 404 Not Found - GET http://x/nope - not found\nnpm error 404\nnpm error A complete log of this run can be found in: /tmp/log\n";
         assert_eq!(reason(npm), "code E404: 404 Not Found - GET http://x/nope - not found");
         assert_eq!(
             reason("Cloning ...\nfatal: no such repository\n\n"),
             "fatal: no such repository"
         );
+        let git = "ERROR: Repository not found.\nfatal: Could not read from remote repository.\n\nPlease make sure you have the correct access rights\nand the repository exists.\n";
+        assert_eq!(reason(git), "ERROR: Repository not found.");
+        let gone = "fatal: unable to access 'http://x/': Connection refused\nhint: try again\n";
+        assert_eq!(reason(gone), "fatal: unable to access 'http://x/': Connection refused");
+        assert_eq!(reason("first\nlast\n"), "last");
         assert_eq!(reason(""), "no reason given");
     }
 

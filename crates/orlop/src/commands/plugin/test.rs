@@ -3,10 +3,11 @@
 use super::unknown;
 use crate::cli::PluginTest;
 use crate::exit::{FAILED, Failure};
+use crate::interrupt::Interrupts;
 use crate::output;
 use crate::workplace::Workplace;
-use orlop_runtime::kit::{self, TestOptions};
-use orlop_runtime::{Installed, Package, Run};
+use orlop_runtime::kit::{self, Listener, TestOptions};
+use orlop_runtime::{Installed, Neighbours, Package, Run};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -18,13 +19,33 @@ pub(super) async fn run(workplace: &Workplace, options: PluginTest) -> Result<Ex
         return Err(Failure::usage(text));
     }
     let env = workplace.config.env();
-    let testing = TestOptions { update: options.update, names: workplace.names.clone() };
-    let report = kit::test(package, env, testing).await?;
+    let testing = TestOptions {
+        update: options.update,
+        names: workplace.names.clone(),
+        neighbours: Neighbours::of(&workplace.plugins),
+        // Whoever does not look is not told.
+        listener: match options.json {
+            true => Listener::default(),
+            false => Listener::new(|check| drop(output::line(&check.to_string()))),
+        },
+    };
+    let mut interrupts = Interrupts::new();
+    let report = tokio::select! {
+        report = kit::test(package, env, testing) => report?,
+        () = interrupts.next() => leave(),
+    };
     match options.json {
         true => output::json(&report.to_json()).map(drop)?,
-        false => output::line(&report.to_string())?,
+        false => output::line(&format!("\n{}", report.summary()))?,
     }
     Ok(if report.is_green() { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
+}
+
+/// Ends with everything that the test made.
+fn leave() -> ! {
+    orlop_app::ProcessGroup::kill_all();
+    kit::remove_folders();
+    Interrupts::leave()
 }
 
 /// A path that is there, else the place of an added or configured plugin.
@@ -41,6 +62,10 @@ fn place_of(workplace: &Workplace, named: &str) -> Result<PathBuf, Failure> {
             let text = format!("there is no {named}; name the folder or the file of a plugin");
             Err(orlop_core::Error::not_found(text).into())
         }
-        None => Err(unknown(named, &installed).into()),
+        None => {
+            let unknown = unknown(named, &installed);
+            let text = format!("there is no folder or file {named}, and {}", unknown.message());
+            Err(orlop_core::Error::not_found(text).into())
+        }
     }
 }
