@@ -154,6 +154,11 @@ impl Feed {
         locked(&self.said).clone()
     }
 
+    /// Whether somebody reads it.
+    pub(crate) fn is_read(&self) -> bool {
+        !locked(&self.state).readers.is_empty()
+    }
+
     /// The number of the first event it has.
     pub(crate) fn first(&self) -> Option<u64> {
         locked(&self.state).held.front().map(Held::first)

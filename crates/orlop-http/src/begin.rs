@@ -61,7 +61,8 @@ impl Server {
 }
 
 /// Cancels a request that nobody can hear of any more, because it is not stored and whoever sent
-/// it is gone. One that was stored by somebody else who gave it the same id goes on.
+/// it is gone. One that somebody else joined goes on, and so does one that was stored by somebody
+/// else who gave it the same id.
 pub(crate) struct Abandoned {
     app: Application,
     request: Option<String>,
@@ -84,7 +85,8 @@ impl Drop for Abandoned {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         let app = self.app.clone();
         runtime.spawn(async move {
-            if let Ok(None) = app.store().turn(app.scope(), &request).await {
+            let stored = app.store().turn(app.scope(), &request).await;
+            if matches!(stored, Ok(None)) && !app.is_followed(&request) {
                 // One that is over by now is not found.
                 let _ = app.cancel_request(&request, "the client is gone").await;
             }

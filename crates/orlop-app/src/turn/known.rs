@@ -45,6 +45,11 @@ impl Application {
         }))
     }
 
+    /// Whether somebody follows a request that runs in this process.
+    pub fn is_followed(&self, request_id: &str) -> bool {
+        self.shared.hub.feed(&self.scope, request_id).is_some_and(|feed| feed.is_read())
+    }
+
     /// The handle of a request that was sent before.
     pub(super) async fn join(
         &self,

@@ -112,6 +112,26 @@ async fn whoever_joins_in_the_middle_hears_what_was_said_before() {
 }
 
 #[tokio::test]
+async fn whoever_joined_is_not_cut_off_when_the_first_one_leaves() {
+    let gate = Gate::new();
+    let client = two_steps(&gate).start().await;
+    let body = asking("/chat/completions", "go");
+    let mut first = streamed(&client, "p", "/chat/completions", &body).await;
+    first.next().await.unwrap();
+    gate.reached().await;
+    let second = streamed(&client, "p", "/chat/completions", &body).await;
+    drop(first);
+    // The server has noticed.
+    while !client.metrics().await.contains("orlop_streams_open 1") {
+        tokio::task::yield_now().await;
+    }
+    gate.open();
+    let told = second.rest().await;
+    assert_eq!(told.last().unwrap(), "[DONE]");
+    assert!(!client.provider.log().text().contains("cancel("));
+}
+
+#[tokio::test]
 async fn another_request_with_the_same_id_is_another_request() {
     let client = Scene::says(&["1", "2", "3", "4"]).start().await;
     let (hi, ho) = (asking(PATHS[0], "hi"), asking(PATHS[0], "ho"));
