@@ -51,6 +51,12 @@ export class Tab {
     const tab = new Tab(page, server);
     await page.exposeFunction("policyReport", (report: string) => tab.complaints.push(`policy: ${report}`));
     await page.addInitScript(() => {
+      // As newer browsers do, whatever this one does.
+      const scroll = Element.prototype.scrollIntoView;
+      Element.prototype.scrollIntoView = function (...how) {
+        scroll.apply(this, how);
+        return Promise.resolve() as unknown as undefined;
+      };
       addEventListener("securitypolicyviolation", ({ violatedDirective, blockedURI }) => {
         (globalThis as unknown as { policyReport: (report: string) => void }).policyReport(`${violatedDirective} ${blockedURI}`);
       });

@@ -4,6 +4,7 @@
 use crate::lock::locked;
 use crate::said::Said;
 use futures::stream::{BoxStream, StreamExt};
+use orlop_core::Message;
 use orlop_core::types::app_event::{Event, EventKind};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -28,6 +29,8 @@ pub(crate) struct Feed {
     changed: Notify,
     /// Told once: those who wait for the end only need not wake up for every event.
     ended: Notify,
+    /// What a turn that is not stored has said; the store has it of others.
+    said: Mutex<Vec<Message>>,
 }
 
 #[derive(Default)]
@@ -139,6 +142,16 @@ impl Feed {
             }
         }
         self.changed.notify_waiters();
+    }
+
+    /// Keeps what the turn has said so far, before the events that tell that it is whole.
+    pub(crate) fn keep_said(&self, messages: Vec<Message>) {
+        *locked(&self.said) = messages;
+    }
+
+    /// What a turn that is not stored has said so far.
+    pub(crate) fn said(&self) -> Vec<Message> {
+        locked(&self.said).clone()
     }
 
     /// The number of the first event it has.

@@ -63,8 +63,8 @@ pub use shares::{NewShare, Share, Shared, SharedPage};
 pub use supply::{PluginHealth, PluginInfo, Supplied, Supplier};
 pub use time::{now, rfc3339, unix_seconds};
 pub use turn::{
-    Approval, Decision, Recovery, Request, RequestHandle, RequestState, RequestStatus, Taken,
-    Target, TurnInfo, Unbegun, WaitingCall, error_of,
+    Approval, Decision, KnownRequest, Recovery, Request, RequestHandle, RequestState,
+    RequestStatus, Taken, Target, TurnInfo, Unbegun, WaitingCall, error_of,
 };
 pub use undo::Difference;
 pub use watch::{RanIn, RanTo, UnderWay, Watcher, Watchers};

@@ -7,7 +7,7 @@ use crate::problem::Problem;
 use crate::server::Server;
 use futures::stream::BoxStream;
 use orlop_app::{Application, ChatRequest, Event};
-use orlop_core::Error;
+use orlop_core::{Error, Message};
 use std::sync::Arc;
 use tokio::sync::oneshot;
 use tracing::Instrument;
@@ -21,6 +21,8 @@ pub(crate) struct Begun {
     pub(crate) abandoned: Abandoned,
     /// Whether a host plugin answered in place of the agent, which is over at once and stored nowhere.
     pub(crate) is_handled: bool,
+    /// What was said so far, if the request had been sent before; see [`orlop_app::Chat::said`].
+    pub(crate) said: Option<Vec<Message>>,
 }
 
 impl Server {
@@ -38,15 +40,16 @@ impl Server {
         let work = async move {
             let chat = host.chat(request).await;
             drop(queued);
-            let chat = match chat {
+            let mut chat = match chat {
                 Ok(chat) => chat,
                 Err(error) => return drop(tell.send(Err(error.into()))),
             };
             let abandoned = Abandoned::unless_stored(host.app(), &chat.request_id, is_stored);
             let is_handled = chat.handled.is_some();
+            let said = chat.said.take();
             let (events, ended) = chat.into_parts();
             // Where nobody waits for it any more, it is abandoned here.
-            drop(tell.send(Ok(Begun { events, abandoned, is_handled })));
+            drop(tell.send(Ok(Begun { events, abandoned, is_handled, said })));
             let _ = ended.await;
             drop(slot);
         };

@@ -1,6 +1,7 @@
 //! Whoever sent a request, with what they may use. The type says which right a route needs.
 
 use crate::identity::{Identity, Right};
+use crate::openai;
 use crate::problem::Problem;
 use crate::request_id::RequestId;
 use crate::route::{Input, Operation};
@@ -80,7 +81,11 @@ impl<R> Caller<R> {
 
     /// What hooks are told: `server`, `request_id`, and data of the client, which cannot stand in
     /// for anything that others own.
-    pub(crate) fn context(&self, data: Map) -> CallContext {
+    pub(crate) fn context(&self, mut data: Map) -> CallContext {
+        let key = openai::CONTEXT;
+        if data.shift_remove(key).is_some() {
+            tracing::warn!(target: "orlop::http", caller = "HTTP client", key, "context key is reserved; the caller's value is ignored");
+        }
         self.server.context(&self.identity, &self.request_id).with_all(data)
     }
 

@@ -4,6 +4,7 @@
 //! runs it on a listener until it is told to stop. `docs/http.md` is the page for people.
 
 mod api;
+mod asked;
 mod begin;
 mod caller;
 mod connection;

@@ -9,6 +9,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderName, HeaderValue};
 use axum::middleware::Next;
 use axum::response::Response;
+use sha2::{Digest, Sha256};
 
 /// The header it travels in.
 pub(crate) const HEADER: HeaderName = HeaderName::from_static("x-request-id");
@@ -60,6 +61,16 @@ impl RequestId {
             Some(odd) => Ok(orlop_app::check_id("request", odd)?),
             None => Ok(()),
         }
+    }
+
+    /// Another id for what is `asked`, where this one belongs to something else: the same one each
+    /// time, so that it can be asked again.
+    #[must_use]
+    pub(crate) fn other_for(&self, asked: &str) -> Self {
+        let digest: [u8; 32] = Sha256::digest(format!("{} {asked}", self.id)).into();
+        let bytes = digest.first_chunk::<16>().copied().unwrap_or_default();
+        let id = uuid::Builder::from_random_bytes(bytes).into_uuid().to_string();
+        Self { id, ..self.clone() }
     }
 }
 

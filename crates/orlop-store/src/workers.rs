@@ -5,30 +5,65 @@
 use crate::database::{Access, Connection, Tx};
 use futures::channel::oneshot;
 use orlop_core::{Error, Result};
+use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 type Job = Box<dyn FnOnce(&mut dyn Connection) + Send>;
 
 /// One thread a connection, all taking their work from one queue.
 pub(crate) struct Workers {
-    queue: Option<Sender<Job>>,
+    queue: Arc<Queue>,
     threads: Vec<JoinHandle<()>>,
+}
+
+/// What is to be done. A job wakes one thread and no other: most jobs take less time than that.
+#[derive(Default)]
+struct Queue {
+    jobs: Mutex<Jobs>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Jobs {
+    waiting: VecDeque<Job>,
+    closed: bool,
+}
+
+impl Queue {
+    fn jobs(&self) -> MutexGuard<'_, Jobs> {
+        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn push(&self, job: Job) {
+        self.jobs().waiting.push_back(job);
+        self.changed.notify_one();
+    }
+
+    fn close(&self) {
+        self.jobs().closed = true;
+        self.changed.notify_all();
+    }
+
+    /// The next job, as soon as there is one; none once the queue is closed and empty.
+    fn next(&self) -> Option<Job> {
+        let is_idle = |jobs: &mut Jobs| jobs.waiting.is_empty() && !jobs.closed;
+        let jobs = self.changed.wait_while(self.jobs(), is_idle);
+        jobs.unwrap_or_else(PoisonError::into_inner).waiting.pop_front()
+    }
 }
 
 impl Workers {
     /// Starts the threads; their name shows up in debuggers and lists of threads.
     pub(crate) fn start(name: &str, connections: Vec<Box<dyn Connection>>) -> Result<Self> {
-        let (queue, jobs) = channel::<Job>();
-        let jobs = Arc::new(Mutex::new(jobs));
-        let mut workers = Self { queue: Some(queue), threads: Vec::new() };
+        let queue = Arc::new(Queue::default());
+        let mut workers = Self { queue: queue.clone(), threads: Vec::new() };
         for connection in connections {
-            let jobs = jobs.clone();
+            let queue = queue.clone();
             let thread = std::thread::Builder::new()
                 .name(name.to_owned())
-                .spawn(move || work(connection, &jobs))
+                .spawn(move || work(connection, &queue))
                 .map_err(|error| {
                     Error::unavailable(format!(
                         "no thread could be started for the store ({error}); close other programs and try again"
@@ -60,30 +95,23 @@ impl Workers {
             // Nobody waits any more: what is done is done.
             let _ = answer.send(result);
         });
-        let queued = self.queue.as_ref().is_some_and(|queue| queue.send(job).is_ok());
-        async move {
-            if !queued {
-                return Err(Error::bad_state("the store is closed; open it again"));
-            }
-            answered.await.unwrap_or_else(|_| Err(lost()))
-        }
+        self.queue.push(job);
+        async move { answered.await.unwrap_or_else(|_| Err(lost())) }
     }
 }
 
 impl Drop for Workers {
     /// Lets the threads finish what is queued, and waits for them.
     fn drop(&mut self) {
-        self.queue = None;
+        self.queue.close();
         for thread in self.threads.drain(..) {
             let _ = thread.join();
         }
     }
 }
 
-fn work(mut connection: Box<dyn Connection>, jobs: &Mutex<Receiver<Job>>) {
-    loop {
-        let next = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let Ok(job) = next else { return };
+fn work(mut connection: Box<dyn Connection>, queue: &Queue) {
+    while let Some(job) = queue.next() {
         if catch_unwind(AssertUnwindSafe(|| job(connection.as_mut()))).is_err() {
             tracing::error!("an operation of the store panicked; its changes are rolled back");
         }

@@ -1,8 +1,8 @@
 //! The completions on offer; the text field keeps the focus.
 
-import { useEffect, useRef } from "react";
 import { plainLine } from "../actions/safe";
 import type { Completion } from "../api/types";
+import { useInView } from "../ui/useInView";
 
 interface Props {
   id: string;
@@ -12,8 +12,7 @@ interface Props {
 }
 
 export function CompletionList({ id, list, at, onTake }: Props) {
-  const chosen = useRef<HTMLLIElement>(null);
-  useEffect(() => chosen.current?.scrollIntoView({ block: "nearest" }), [at]);
+  const chosen = useInView<HTMLLIElement>(at);
   return (
     <ul className="completions" id={id} role="listbox" aria-label="Completions" tabIndex={0}>
       {list.map((completion, place) => (

@@ -1,8 +1,9 @@
 //! One model among many, found by a part of its name.
 
 import { Check } from "lucide-react";
-import { useEffect, useId, useRef, useState } from "react";
+import { useId, useState } from "react";
 import { Modal } from "../ui/Modal";
+import { useInView } from "../ui/useInView";
 
 interface Props {
   models: readonly string[];
@@ -15,10 +16,9 @@ export function ModelDialog({ models, current, onChoose, onClose }: Props) {
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
   const id = useId();
-  const marked = useRef<HTMLLIElement>(null);
+  const marked = useInView<HTMLLIElement>(at);
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const found = models.filter((model) => words.every((word) => model.toLowerCase().includes(word)));
-  useEffect(() => marked.current?.scrollIntoView({ block: "nearest" }), [at]);
   const choose = (model: string | undefined) => {
     if (model === undefined) return;
     onClose();

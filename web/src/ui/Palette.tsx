@@ -1,6 +1,6 @@
 //! Everything by name: commands, buttons of plugins, sessions.
 
-import { useEffect, useId, useMemo, useRef, useState } from "react";
+import { useEffect, useId, useMemo, useState } from "react";
 import { useActionDialog } from "../actions/ActionDialog";
 import { elementsOf } from "../actions/elements";
 import type { Summary } from "../api/types";
@@ -11,6 +11,7 @@ import { openOverlay } from "./overlay";
 import { type ShortcutId, shortcutText } from "./shortcuts";
 import { showSidebar, toggleSidebar } from "./sidebar";
 import { theme } from "./theme";
+import { useInView } from "./useInView";
 
 interface Entry {
   key: string;
@@ -24,7 +25,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
   const listId = useId();
-  const chosen = useRef<HTMLLIElement>(null);
+  const chosen = useInView<HTMLLIElement>(at);
   const commands = useCommands();
   const sessions = useFoundSessions(text);
   const entries = useMemo(() => {
@@ -33,7 +34,6 @@ export default function Palette({ onClose }: { onClose: () => void }) {
     return [...commands.filter(fits), ...sessions];
   }, [text, commands, sessions]);
   useEffect(() => setAt(0), [text]);
-  useEffect(() => chosen.current?.scrollIntoView({ block: "nearest" }), [at]);
   const run = (entry: Entry | undefined) => {
     if (!entry) return;
     onClose();

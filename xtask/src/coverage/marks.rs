@@ -52,6 +52,8 @@ impl Marks {
             .and_then(Iterator::collect::<Result<Vec<_>, _>>)
             .map_err(cannot)?;
         entries.sort_by_key(fs::DirEntry::file_name);
+        let listed = fs::read_to_string(folder.join("main.rs")).ok();
+        let listed = listed.filter(|_| folder.components().any(|part| part.as_os_str() == "tests"));
         for entry in entries {
             let path = entry.path();
             if entry.file_type().map_err(cannot)?.is_dir() {
@@ -62,6 +64,9 @@ impl Marks {
                 let text = fs::read_to_string(&path)
                     .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
                 let name = path.strip_prefix(root).unwrap_or(&path).to_string_lossy();
+                if listed.as_deref().is_some_and(|main| is_left_out(&path, main)) {
+                    self.problems.push(format!("{name}: main.rs beside it has no `mod` for it, so that its tests do not run"));
+                }
                 self.read_text(&name, &text, language);
             }
         }
@@ -98,6 +103,13 @@ impl Marks {
             }
         }
     }
+}
+
+/// Whether a file is no part of the program that `main.rs` beside it makes.
+fn is_left_out(path: &Path, main: &str) -> bool {
+    let Some(module) = path.file_stem().and_then(|stem| stem.to_str()) else { return false };
+    let is_rust = path.extension().is_some_and(|extension| extension == "rs");
+    is_rust && module != "main" && !main.lines().any(|line| line == format!("mod {module};"))
 }
 
 /// Folders whose sources are not the project's own.

@@ -22,6 +22,9 @@ struct Answered {
     request: String,
     /// The session that the request named.
     session: Option<String>,
+    /// The digest of what it asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    asked: Option<String>,
     handled: Handled,
 }
 
@@ -31,12 +34,19 @@ impl Application {
         &self,
         request: &str,
         session: Option<&str>,
+        asked: Option<&str>,
     ) -> Result<Option<Handled>> {
         if !self.hosts().iter().any(|it| it.manifest.hooks.contains(Hook::InterceptChatRequest)) {
             return Ok(None);
         }
         for place in session.into_iter().chain([OF_USER]) {
-            let is_it = |it: &Answered| it.request == request && it.session.as_deref() == session;
+            let is_same = |it: &Answered| match (&it.asked, asked) {
+                (Some(before), Some(now)) => before == now,
+                _ => true,
+            };
+            let is_it = |it: &Answered| {
+                it.request == request && it.session.as_deref() == session && is_same(it)
+            };
             let found = self.answers_in(place).await?.1.into_iter().find(is_it);
             if let Some(answered) = found {
                 return Ok(Some(answered.handled));
@@ -51,11 +61,13 @@ impl Application {
         &self,
         request: &str,
         session: Option<&str>,
+        asked: Option<String>,
         handled: &Handled,
     ) {
         let answered = Answered {
             request: request.to_owned(),
             session: session.map(str::to_owned),
+            asked,
             handled: handled.clone(),
         };
         let kept = match session {

@@ -63,6 +63,9 @@ pub struct ChatRequest {
     pub overrides: Map,
     /// The id of the request. Another one with the same id is the same request.
     pub request_id: Option<String>,
+    /// A digest of what is asked, where the surface has one: another request with the same id and
+    /// another digest is a conflict.
+    pub asked: Option<String>,
     /// Whether fragments are wanted.
     pub stream: bool,
     /// `false` stores nothing.
@@ -87,6 +90,9 @@ pub struct Chat {
     pub session_id: String,
     /// The answer of a host plugin, if one answered in place of the agent.
     pub handled: Option<Handled>,
+    /// What the agent and its tools had said, if the request had been sent before; see
+    /// [`RequestHandle::take_said`](crate::RequestHandle::take_said).
+    pub said: Option<Vec<Message>>,
     events: BoxStream<'static, Arc<Event>>,
     ended: tokio::task::JoinHandle<()>,
 }
@@ -242,7 +248,10 @@ impl Host {
 
     async fn info(&self, request: &ChatRequest, id: &str, session_id: &str) -> Result<RequestInfo> {
         let scope = self.app.scope();
-        let stored = self.app.store().head(scope, session_id).await?.and_then(|head| head.agent);
+        let stored = match &request.session_id {
+            Some(_) => self.app.store().head(scope, session_id).await?.and_then(|head| head.agent),
+            None => None,
+        };
         let agent_id = match stored.or_else(|| request.agent_id.clone()) {
             Some(agent) => agent,
             None => self.app.config().default_agent()?,
@@ -267,7 +276,9 @@ impl Host {
         inside: &Inside,
     ) -> Result<Chat> {
         let (id, session) = (info.request_id.as_str(), request.session_id.clone());
-        if let Some(handled) = app.answered_before(id, session.as_deref()).await? {
+        let asked = request.asked.clone();
+        let answered_before = app.answered_before(id, session.as_deref(), asked.as_deref());
+        if let Some(handled) = answered_before.await? {
             return Ok(answered(app, info, handled, inside.clone()).await);
         }
         let files = app.files_of(&request.attachments).await?;
@@ -279,14 +290,14 @@ impl Host {
             headers: request.headers.clone(),
         };
         // One that was sent before joins its turn, and what interceptors do is done.
-        let is_known = request.request_id.is_some() && app.session_of_request(id).await?.is_some();
+        let is_known = request.request_id.is_some() && app.known_request(id).await?.is_some();
         let intercepted = match is_known {
             true => None,
             false => taken.unless_cancelled(app.intercept(input)).await?,
         };
         let (request, metadata) = match intercepted {
             Some(Interception::Handled(handled)) => {
-                app.keep_answer(id, session.as_deref(), &handled).await;
+                app.keep_answer(id, session.as_deref(), asked, &handled).await;
                 return Ok(answered(app, info, handled, inside.clone()).await);
             }
             Some(Interception::Rewrite(rewrite)) => rewritten(request, rewrite),
@@ -304,13 +315,17 @@ impl Host {
             }
             false => None,
         };
-        let sent = app
+        let new = NewSession {
+            agent: request.agent_id,
+            id: Some(info.session_id.clone()),
+            metadata: request.metadata,
+        };
+        let mut sent = app
             .begin_request(Request {
-                session: Target::StoredOrNew(NewSession {
-                    agent: request.agent_id,
-                    id: Some(info.session_id.clone()),
-                    metadata: request.metadata,
-                }),
+                session: match session {
+                    Some(_) => Target::StoredOrNew(new),
+                    None => Target::New(new),
+                },
                 history: request.history,
                 at_length: request.at_length,
                 caller_tools: request.caller_tools,
@@ -318,6 +333,7 @@ impl Host {
                 message,
                 overrides: request.overrides,
                 request_id: Some(info.request_id.clone()),
+                asked,
                 stream: request.stream,
                 persist: request.persist,
                 wait: request.wait,
@@ -339,6 +355,7 @@ impl Host {
             request_id: info.request_id.clone(),
             session_id: info.session_id.clone(),
             handled: None,
+            said: sent.take_said(),
             events: sent.into_events(),
             ended,
         })
@@ -376,6 +393,7 @@ async fn answered(app: &Application, info: &RequestInfo, handled: Handled, insid
         request_id: info.request_id.clone(),
         session_id: info.session_id.clone(),
         handled: Some(handled),
+        said: None,
         events: futures::stream::iter([event]).boxed(),
         ended,
     }

@@ -480,6 +480,9 @@ impl Driver {
     /// Makes a step durable and shows its events; a turn that is not stored only shows them.
     pub(super) async fn commit(&mut self, mut step: Step) -> Result<()> {
         if !self.persist {
+            if let Some(feed) = &self.feed {
+                feed.keep_said(self.answer());
+            }
             step.events.into_iter().for_each(|event| self.show(event));
             return Ok(());
         }

@@ -143,6 +143,7 @@ mod tests {
             agent: "default".to_owned(),
             overrides: Map::new(),
             context: Map::new(),
+            asked: None,
             preface: Vec::new(),
             instructions: None,
             stream: true,

@@ -21,6 +21,9 @@ pub struct Turn {
     /// What the caller told hooks.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub context: Map,
+    /// A digest of what was asked, if the caller told one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<String>,
     /// Texts that go before the user's message in every model call of the turn.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub preface: Vec<String>,

@@ -13,6 +13,7 @@ mod for_plugin;
 mod form;
 mod info;
 mod journal;
+mod known;
 pub mod machine;
 mod model;
 mod models;
@@ -28,6 +29,7 @@ mod unbegun;
 pub(crate) use arguments::ArgumentSchemas;
 use continued::{continued, is_at};
 pub use info::TurnInfo;
+pub use known::KnownRequest;
 pub use machine::{Outcome, Turn};
 pub(crate) use pause::Pausing;
 pub use recover::Recovery;
@@ -86,6 +88,9 @@ pub struct Request {
     pub overrides: Map,
     /// The id of the request. Another one with the same id is the same request.
     pub request_id: Option<String>,
+    /// A digest of what is asked, where the caller has one: another request with the same id and
+    /// another digest is a conflict.
+    pub asked: Option<String>,
     /// Whether fragments are wanted.
     pub stream: bool,
     /// Whether the session is stored; by default if it is already, and not marked `ephemeral` or
@@ -108,7 +113,7 @@ impl Request {
     fn settle_session(&mut self) -> String {
         match &mut self.session {
             Target::Stored(id) => id.clone(),
-            Target::StoredOrNew(new) => {
+            Target::StoredOrNew(new) | Target::New(new) => {
                 new.id.get_or_insert_with(|| uuid::Uuid::new_v4().to_string()).clone()
             }
             Target::Value(session) => session.id().to_owned(),
@@ -123,6 +128,8 @@ pub enum Target {
     Stored(String),
     /// A stored one, or a new one if there is none.
     StoredOrNew(NewSession),
+    /// A new one, whose id was made for it: the store need not be asked for it.
+    New(NewSession),
     /// This one.
     Value(Box<Session>),
 }
@@ -165,6 +172,8 @@ pub struct Decision {
 /// A turn that runs in this process.
 pub(crate) struct Running {
     pub(crate) session: String,
+    /// The digest of what was asked.
+    pub(crate) asked: Option<String>,
     pub(crate) cancel: CancelToken,
     pub(crate) control: mpsc::UnboundedSender<Control>,
 }
@@ -186,6 +195,7 @@ pub struct RequestHandle {
     session_id: String,
     app: Application,
     events: BoxStream<'static, Arc<Event>>,
+    said: Option<Vec<Message>>,
 }
 
 impl RequestHandle {
@@ -202,6 +212,12 @@ impl RequestHandle {
     /// The next event; `None` after the one that ends the request.
     pub async fn next(&mut self) -> Option<Arc<Event>> {
         self.events.next().await
+    }
+
+    /// Takes what the agent and its tools had said by then, if the request had been sent before:
+    /// fragments of that may be gone. It is empty where the session is stored, which has it.
+    pub fn take_said(&mut self) -> Option<Vec<Message>> {
+        self.said.take()
     }
 
     /// All events from here on.
@@ -268,41 +284,18 @@ impl Application {
         if request.request_id.is_none() {
             return Ok(app.prepare(request, request_id, &taken).await?.spawn(closely));
         }
-        if let Some(handle) = app.join(&request_id, closely).await? {
+        let asked = request.asked.clone();
+        if let Some(handle) = app.join(&request_id, asked.as_deref(), closely).await? {
             return Ok(handle);
         }
         match app.clone().prepare(request, request_id.clone(), &taken).await {
             Ok(prepared) => Ok(prepared.spawn(closely)),
             // Another process may have begun the same request meanwhile.
             Err(error) if error.class() == ErrorClass::Conflict => {
-                app.join(&request_id, closely).await?.ok_or(error)
+                app.join(&request_id, asked.as_deref(), closely).await?.ok_or(error)
             }
             Err(error) => Err(error),
         }
-    }
-
-    /// The session of a request that was sent before, if one was.
-    pub(crate) async fn session_of_request(&self, request_id: &str) -> Result<Option<String>> {
-        let key = (self.scope.clone(), request_id.to_owned());
-        let running = locked(&self.shared.running).get(&key).map(|running| running.session.clone());
-        match running {
-            Some(session) => Ok(Some(session)),
-            None => {
-                let turn = self.shared.store.turn(&self.scope, request_id).await?;
-                Ok(turn.map(|turn| turn.session))
-            }
-        }
-    }
-
-    /// The handle of a request that was sent before.
-    async fn join(&self, request_id: &str, closely: bool) -> Result<Option<RequestHandle>> {
-        let Some(session_id) = self.session_of_request(request_id).await? else { return Ok(None) };
-        let events = match closely {
-            true => self.request_events_closely(request_id, 0).await?,
-            false => self.request_events(request_id, 0).await?,
-        };
-        let app = Self { flow: None, tracer: None, ..self.clone() };
-        Ok(Some(RequestHandle { request_id: request_id.to_owned(), session_id, app, events }))
     }
 
     /// Everything up to the moment the model is asked: lock, session, settings, the user's
@@ -343,8 +336,10 @@ impl Application {
     ) -> Result<Driver> {
         let Request { session, history, at_length, caller_tools, max_tool_calls, message, .. } =
             request;
-        let Request { overrides, stream, persist, approval, preface, instructions, .. } = request;
-        let settled = self.settle_abandoned(id, &lock).await?;
+        let Request { overrides, stream, persist, approval, preface, instructions, asked, .. } =
+            request;
+        let is_made = matches!(session, Target::New(_));
+        let settled = !is_made && self.settle_abandoned(id, &lock).await?;
         if settled && matches!(session, Target::Value(_)) {
             return Err(Error::conflict(format!(
                 "session \"{id}\" had a request that was cut off and has just been closed; load the session and try again"
@@ -390,6 +385,7 @@ impl Application {
             agent: agent.id.clone(),
             overrides,
             context: self.caller.data().clone(),
+            asked,
             preface,
             instructions,
             stream,
@@ -423,16 +419,19 @@ impl Application {
             Target::Stored(_) => Ok((self.session(id).await?.session, Vec::new())),
             Target::StoredOrNew(new) => match self.load_session(id).await? {
                 Some(loaded) => Ok((loaded.session, Vec::new())),
-                None => {
-                    let new = NewSession { id: Some(id.to_owned()), ..new };
-                    let made = self.create_ephemeral_session(new).await?.session;
-                    let session = without_mark(&made);
-                    let agent_id = session.agent_id().map(str::to_owned);
-                    let created = EventKind::SessionCreated { agent_id, forked_from: None };
-                    Ok((session, vec![created]))
-                }
+                None => self.made(new, id).await,
             },
+            Target::New(new) => self.made(new, id).await,
         }
+    }
+
+    /// A new session, and the event that it is new.
+    async fn made(&self, new: NewSession, id: &str) -> Result<(Session, Vec<EventKind>)> {
+        let new = NewSession { id: Some(id.to_owned()), ..new };
+        let made = self.create_ephemeral_session(new).await?.session;
+        let session = without_mark(&made);
+        let agent_id = session.agent_id().map(str::to_owned);
+        Ok((session, vec![EventKind::SessionCreated { agent_id, forked_from: None }]))
     }
 
     /// Settles a turn that another process left behind on a session this flow has the lock of.
@@ -529,6 +528,7 @@ impl Driver {
             session_id: self.session.id().to_owned(),
             app,
             events,
+            said: None,
         };
         self.register();
         self.start();
@@ -549,7 +549,8 @@ impl Driver {
         let (control, inbox) = mpsc::unbounded_channel();
         self.inbox = Some(inbox);
         let session = self.session.id().to_owned();
-        let running = Running { session, cancel: self.cancel.clone(), control };
+        let asked = self.turn.asked.clone();
+        let running = Running { session, asked, cancel: self.cancel.clone(), control };
         let (scope, request) = (&self.app.scope, &self.request);
         let told = running.control.clone();
         locked(&self.app.shared.running).insert((scope.clone(), request.clone()), running);

@@ -6,6 +6,7 @@ use super::view::{
     After, Allowed, ApprovalPolicy, Cancel, List, ListRequests, NewRequest, RequestView,
     TurnResult, Verdict,
 };
+use crate::asked::asked_at;
 use crate::begin::Events;
 use crate::caller::{Caller, Chat, Read, told_headers};
 use crate::extract::{Json, Nothing, OptionalJson, Path, Query};
@@ -74,9 +75,10 @@ async fn turn(
     let slot = stream.then(|| caller.server.take_stream(&caller.identity)).transpose()?;
     // From here on it can be cancelled.
     let taken = caller.app().take_request(id.as_str(), &session_id);
-    let events = match joined(caller, id, &session_id, stream).await? {
+    let asked = asked_at("turn", &new.asked());
+    let events = match joined(caller, id, &session_id, &asked, stream).await? {
         Some(events) => events,
-        None => begun(caller, id, &session_id, headers, new).await?,
+        None => begun(caller, id, &session_id, headers, asked, new).await?,
     };
     drop(taken);
     let closing = caller.server.closing();
@@ -100,28 +102,27 @@ async fn joined(
     caller: &Caller<Chat>,
     id: &RequestId,
     session_id: &str,
+    asked: &str,
     stream: bool,
 ) -> Result<Option<Events>, Problem> {
     if !id.is_given() {
         return Ok(None);
     }
     let app = caller.app();
-    match app.request_state(id.as_str()).await {
-        Ok(state) if state.session_id != session_id => Err(Error::conflict(format!(
+    let Some(known) = app.known_request(id.as_str()).await? else { return Ok(None) };
+    if known.session_id != session_id {
+        return Err(Error::conflict(format!(
             "the request id \"{}\" belongs to a request of another session; choose another id",
             id.as_str()
         ))
-        .into()),
-        // It is being taken just now, be it here or for somebody who sent the same.
-        Ok(state) if !state.has_begun() => Ok(None),
-        Ok(_) => Ok(Some(match stream {
-            true => app.request_events_closely(id.as_str(), 0).await?,
-            // Whoever waits for the whole is never behind.
-            false => app.request_events(id.as_str(), 0).await?,
-        })),
-        Err(error) if error.class() == ErrorClass::NotFound => Ok(None),
-        Err(error) => Err(error.into()),
+        .into());
     }
+    known.check(id.as_str(), Some(asked))?;
+    Ok(Some(match stream {
+        true => app.request_events_closely(id.as_str(), 0).await?,
+        // Whoever waits for the whole is never behind.
+        false => app.request_events(id.as_str(), 0).await?,
+    }))
 }
 
 /// Begins a turn, and gives its events.
@@ -130,6 +131,7 @@ async fn begun(
     id: &RequestId,
     session_id: &str,
     headers: &HeaderMap,
+    asked: String,
     new: NewRequest,
 ) -> Result<Events, Problem> {
     summary(&caller.app(), session_id).await?;
@@ -145,6 +147,7 @@ async fn begun(
         attachments: new.attachments,
         overrides: new.overrides,
         request_id: Some(id.as_str().to_owned()),
+        asked: Some(asked),
         stream: new.stream,
         wait,
         approval: match new.approval {

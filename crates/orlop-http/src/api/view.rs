@@ -398,12 +398,20 @@ pub(crate) struct NewRequest {
     pub(crate) approval: ApprovalPolicy,
 }
 
+impl NewRequest {
+    /// What it asks for, under whichever id and however the answer is sent.
+    pub(crate) fn asked(&self) -> impl Serialize {
+        let said = (&self.content, &self.multipart_content, &self.attachments);
+        (said, &self.overrides, &self.context, self.approval)
+    }
+}
+
 fn yes() -> bool {
     true
 }
 
 /// What becomes of tool calls that a person should decide on.
-#[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ApprovalPolicy {
     /// The turn waits for a decision.

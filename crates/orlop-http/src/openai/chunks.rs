@@ -2,6 +2,7 @@
 
 use super::content::as_text;
 use super::error::Failure;
+use super::recall::Recall;
 use super::turns::Translate;
 use super::usage::{Usage, finish_reason};
 use orlop_app::error_of;
@@ -34,6 +35,7 @@ pub(super) struct Chunks {
     /// Whether what comes next belongs to another answer than what was sent.
     is_next_answer: bool,
     began: bool,
+    recall: Recall,
 }
 
 #[derive(Default)]
@@ -84,7 +86,14 @@ impl Chunks {
             sent: String::new(),
             is_next_answer: false,
             began: false,
+            recall: Recall::default(),
         }
+    }
+
+    /// For a request that was joined, which has said this.
+    pub(super) fn knowing(mut self, messages: Vec<Message>) -> Self {
+        self.recall = Recall::of(messages);
+        self
     }
 
     /// The data lines that an event amounts to.
@@ -95,15 +104,24 @@ impl Chunks {
             self.push(delta, None, out);
         }
         match &event.kind {
-            EventKind::Partial { message } if self.hold => {
-                self.held.reasoning.push_str(&message.reasoning);
-                self.held.text.push_str(&message.content);
+            EventKind::Partial { message } => {
+                self.recall.hear();
+                if self.hold {
+                    self.held.reasoning.push_str(&message.reasoning);
+                    self.held.text.push_str(&message.content);
+                } else {
+                    self.say(&message.reasoning, &message.content, out);
+                }
             }
-            EventKind::Partial { message } => self.say(&message.reasoning, &message.content, out),
             EventKind::OutputRejected { .. } => self.held = Held::default(),
-            EventKind::ToolCall { .. } => {
+            EventKind::ToolCall { call, .. } => {
                 self.let_go(out);
                 self.is_next_answer = true;
+                for message in self.recall.up_to(call) {
+                    let reasoning = reasoning_of(&message).unwrap_or_default();
+                    self.say(reasoning, message.content().as_str().unwrap_or_default(), out);
+                    self.is_next_answer = true;
+                }
             }
             EventKind::Final { messages, usage, caller_calls, .. } => {
                 self.let_go(out);
@@ -221,7 +239,7 @@ pub(super) fn completion(
         "refusal": null,
         "annotations": [],
     });
-    let reasoning = joined(messages, |message| message.metadata().get("reasoning")?.as_str());
+    let reasoning = joined(messages, reasoning_of);
     if !reasoning.is_empty() {
         message["reasoning_content"] = reasoning.into();
     }
@@ -252,6 +270,10 @@ fn call_json(call: &CallerCall) -> Value {
 /// What the agent said in all its answers.
 fn text_of(messages: &[Message]) -> String {
     joined(messages, |message| message.content().as_str())
+}
+
+fn reasoning_of(message: &Message) -> Option<&str> {
+    message.metadata().get("reasoning")?.as_str()
 }
 
 fn joined<'a>(messages: &'a [Message], part: impl Fn(&'a Message) -> Option<&'a str>) -> String {

@@ -44,6 +44,12 @@ impl Content {
                         "this server keeps no files by file_id; send the data in the part itself",
                     ));
                 }
+                if matches!(kind, "image_url" | "input_image") && !has_url(&part) {
+                    return Err(Failure::bad(
+                        param,
+                        format!("a part of type {kind:?} needs \"image_url\""),
+                    ));
+                }
                 self.parts.push(part);
                 return Ok(());
             }
@@ -69,6 +75,12 @@ impl Content {
     pub(super) fn into_message(self, role: Role) -> Message {
         Message::new(role, self.text).with_multipart_content(self.parts)
     }
+}
+
+/// Whether a picture says where it is, or brings its data.
+fn has_url(part: &Map) -> bool {
+    let url = part.get("image_url").map(|image| image.get("url").unwrap_or(image));
+    url.and_then(Value::as_str).is_some_and(|url| !url.is_empty())
 }
 
 /// A tool call that the model made, as messages of the client carry it.

@@ -4,11 +4,11 @@ use super::content::{Content, custom_call, function_call, result_of};
 use super::error::{Answer, Failure};
 use orlop_core::{Map, Message, Role, Value};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
 /// A message as clients send it. What else it has is of no use here.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize, JsonSchema)]
 pub(super) struct ChatMessage {
     /// `system`, `developer`, `user`, `assistant` or `tool`.
     role: String,

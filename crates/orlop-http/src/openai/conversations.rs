@@ -230,7 +230,9 @@ async fn remove_item(
 ) -> Answer<Shown<Conversation>> {
     let app = caller.app();
     let head = session_of(&app, &id).await?;
-    let place = i64::try_from(place_of(&head, &item)?).unwrap_or(i64::MAX);
-    app.slice_stored(&head.id, Slice::without([place])).await?;
+    let place = place_of(&head, &item)?;
+    let index = i64::try_from(place).unwrap_or(i64::MAX);
+    app.slice_stored(&head.id, Slice::without([index])).await?;
+    kept::change(&app, &head.id, |kept| kept.removed.push(place)).await?;
     shown(&app, &head).await
 }

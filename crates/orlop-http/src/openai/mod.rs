@@ -9,8 +9,10 @@ mod content;
 mod conversation;
 mod conversations;
 mod error;
+mod fields;
 mod models;
 mod options;
+mod recall;
 mod responses;
 mod shape;
 #[cfg(test)]
@@ -24,6 +26,9 @@ use crate::route::Routes;
 
 /// What all its routes begin with.
 pub(crate) const PREFIX: &str = "/v1";
+
+/// The key of a turn's context under which it keeps what its response repeats; only this API sets it.
+pub(crate) const CONTEXT: &str = "openai";
 
 /// Adds the routes of this API.
 pub(crate) fn routes(routes: Routes) -> Routes {

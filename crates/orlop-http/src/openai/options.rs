@@ -44,7 +44,12 @@ pub(super) fn overrides(fields: &Map) -> Map {
 /// `text.format` of responses. Plain text has none.
 pub(super) fn output_schema(format: &Value, param: &'static str) -> Answer<Option<Value>> {
     match format.get("type").and_then(Value::as_str) {
-        None | Some("text") => Ok(None),
+        None if format.as_object().is_none_or(Map::is_empty) => Ok(None),
+        None => Err(Failure::bad(
+            param,
+            "the format needs a type; use text, json_object or json_schema",
+        )),
+        Some("text") => Ok(None),
         Some("json_object") => Ok(Some(json!({ "type": "object" }))),
         Some("json_schema") => {
             let inner = format.get("json_schema").unwrap_or(format);
@@ -74,6 +79,13 @@ pub(super) fn caller_tools(tools: Vec<Map>) -> Answer<Vec<Map>> {
         };
         if kept.iter().any(|other| schema_name(other) == Some(name)) {
             return Err(Failure::bad("tools", format!("two tools have the name {name:?}")));
+        }
+        let inner = tool.get("function").and_then(Value::as_object).unwrap_or(&tool);
+        if inner.get("parameters").is_some_and(|it| !it.is_object() && !it.is_null()) {
+            return Err(Failure::bad(
+                "tools",
+                format!("the parameters of tool {name:?} are no object; send a JSON Schema"),
+            ));
         }
         kept.push(tool);
     }

@@ -1,6 +1,8 @@
 //! From a client's request to a turn, and from its events to an answer.
 
 use super::error::{Answer, Failure};
+use super::responses;
+use crate::asked::asked_at;
 pub(super) use crate::begin::{Abandoned, Begun, Events};
 use crate::caller::told_headers;
 use crate::extract::{body_of, parsed, refuse_forms};
@@ -16,10 +18,11 @@ use axum::http::{HeaderValue, header};
 use axum::response::IntoResponse;
 use futures::future::BoxFuture;
 use futures::stream::{BoxStream, StreamExt};
-use orlop_app::{Application, Approval, ChatRequest, error_of};
+use orlop_app::{Application, Approval, ChatRequest, KnownRequest, error_of};
 use orlop_core::types::app_event::{CallerCall, Event, EventKind};
 use orlop_core::{CallContext, Config, Error, ErrorClass, Map, Message, Role};
 use schemars::JsonSchema;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,6 +40,28 @@ pub(super) struct Caller {
     identity: Identity,
     request_id: RequestId,
     headers: Map,
+    asked: Asked,
+}
+
+/// What the client asks for: digests of it.
+#[derive(Default)]
+enum Asked {
+    /// Nothing that begins a turn.
+    #[default]
+    Nothing,
+    /// A completion, which is never stored.
+    Completion(String),
+    /// A response.
+    Response(String),
+}
+
+impl Asked {
+    fn digest(&self) -> Option<&str> {
+        match self {
+            Self::Nothing => None,
+            Self::Completion(digest) | Self::Response(digest) => Some(digest),
+        }
+    }
 }
 
 /// Somebody who may look at what there is.
@@ -48,10 +73,56 @@ impl Caller {
         identity.need(right)?;
         let request_id = RequestId::from_request_parts(parts, server).await?;
         let headers = told_headers(&parts.headers);
-        Ok(Self { server: server.clone(), identity, request_id, headers })
+        let (server, asked) = (server.clone(), Asked::Nothing);
+        Ok(Self { server, identity, request_id, headers, asked })
     }
 
-    /// The id of the HTTP request, and of the turn that it begins.
+    /// The same, asking for a completion.
+    pub(super) fn asking_completion(self, what: &impl Serialize) -> Self {
+        Self { asked: Asked::Completion(asked_at("chat/completions", what)), ..self }
+    }
+
+    /// The same, asking for a response.
+    pub(super) fn asking_response(self, what: &impl Serialize) -> Self {
+        Self { asked: Asked::Response(asked_at("responses", what)), ..self }
+    }
+
+    /// The same request, if it was sent before. If its id belongs to another one it gets an id of its
+    /// own: what stands between clients and servers passes one id on with all calls of a task.
+    pub(super) async fn sent_before(&mut self) -> Answer<Option<KnownRequest>> {
+        let app = self.app();
+        while self.request_id.is_given() {
+            let Some(known) = app.known_request(self.request()).await? else { break };
+            if self.is_same(&app, &known).await? {
+                return Ok(Some(known));
+            }
+            let other = self.request_id.other_for(self.asked.digest().unwrap_or_default());
+            tracing::debug!(target: "orlop::http", id = self.request(), other = other.as_str(), "the id belongs to another request");
+            self.request_id = other;
+        }
+        Ok(None)
+    }
+
+    async fn is_same(&self, app: &Application, known: &KnownRequest) -> Answer<bool> {
+        if known.asked.is_some() && known.asked.as_deref() != self.asked.digest() {
+            return Ok(false);
+        }
+        match (&self.asked, app.store().turn(app.scope(), self.request()).await?) {
+            (_, None) => Ok(known.asked.is_some()),
+            (Asked::Response(_), Some(_)) => responses::is_known(app, self.request()).await,
+            (_, Some(_)) => Ok(false),
+        }
+    }
+
+    /// Whether a request that met a conflict has another id now, because somebody else began one
+    /// with the same id meanwhile.
+    pub(super) async fn is_renamed(&mut self) -> Answer<bool> {
+        let id = self.request().to_owned();
+        self.sent_before().await?;
+        Ok(self.request() != id)
+    }
+
+    /// The id of the turn that it begins: that of the HTTP request, if it is not taken.
     pub(super) fn request(&self) -> &str {
         self.request_id.as_str()
     }
@@ -77,6 +148,7 @@ impl Caller {
             multipart_content: now.map(|it| it.multipart_content().to_vec()).unwrap_or_default(),
             history: messages,
             request_id: Some(self.request().to_owned()),
+            asked: self.asked.digest().map(str::to_owned),
             headers: self.headers.clone(),
             // Nobody who uses this API can be asked.
             approval: Approval::Deny,
@@ -87,7 +159,6 @@ impl Caller {
 
     /// Begins a turn, if there is room for one.
     pub(super) async fn chat(&self, request: ChatRequest) -> Answer<Begun> {
-        let request = ChatRequest { closely: request.stream, ..request };
         Ok(self.server.begin(&self.identity, request, None).await?)
     }
 

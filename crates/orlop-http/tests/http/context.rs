@@ -62,12 +62,19 @@ async fn a_reserved_key_of_a_client_is_dropped_with_a_warning() {
     logged();
     let site = Site::open(&Scene::says(&["hello"])).await;
     site.session("s").await;
-    let context = json!({ "delete_reason": 1 });
+    let context = json!({ "delete_reason": 1, "openai": { "id": "resp_r" } });
     let body = json!({ "content": "hi", "stream": false, "context": context });
-    assert_eq!(site.post("/sessions/s/requests", body).await.0, 200);
+    let (status, turn) = site.post("/sessions/s/requests", body).await;
+    assert_eq!(status, 200);
     let log = logged();
-    let warned = |line: &&str| line.contains("is reserved") && line.contains("delete_reason");
-    assert_eq!(log.lines().filter(warned).count(), 1, "{log}");
+    for key in ["delete_reason", "openai"] {
+        let warned = |line: &&str| line.contains("is reserved") && line.contains(key);
+        assert_eq!(log.lines().filter(warned).count(), 1, "{log}");
+    }
+    // Nor is it a response of the other API for that.
+    let path = format!("//v1/responses/resp_{}", turn["request_id"].as_str().unwrap());
+    let found = site.request(reqwest::Method::GET, &path).send().await.unwrap();
+    assert_eq!(found.status(), 404);
 }
 
 #[test] // H-39

@@ -118,6 +118,29 @@ async fn the_same_request_joins_whether_it_runs_or_is_done() {
     assert_eq!((status, &problem["error_type"]), (409, &json!("conflict")));
 }
 
+#[tokio::test] // K-09
+async fn another_request_with_the_same_id_is_a_conflict_whether_the_first_runs_or_is_done() {
+    let (scene, gate) = (Scene::default(), Gate::new());
+    scene.provider.reply(ScriptedReply::text(&["hello"]).waiting_for(&gate));
+    let site = Site::open(&scene).await;
+    site.session("s").await;
+    let body = |text: &str| json!({ "content": text, "request_id": "r", "stream": false });
+    let mut first = site.stream("s", json!({ "content": "hi", "request_id": "r" })).await;
+    first.until("partial").await;
+    let refused = async || {
+        let (status, problem) = site.post("/sessions/s/requests", body("ho")).await;
+        let told = problem["message"].as_str().unwrap().to_owned();
+        assert_eq!(status, 409, "{told}");
+        assert!(told.contains("belongs to a request that asked for something else"), "{told}");
+    };
+    refused().await;
+    gate.open();
+    first.rest().await;
+    refused().await;
+    assert_eq!(site.post("/sessions/s/requests", body("hi")).await.0, 200);
+    assert_eq!(said(site.host.app(), "s").await, "hi|hello");
+}
+
 #[tokio::test] // K-20
 async fn a_busy_session_is_a_conflict_unless_the_request_queues() {
     let (scene, gate) = (Scene::default(), Gate::new());

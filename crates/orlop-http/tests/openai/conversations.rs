@@ -84,3 +84,36 @@ async fn items_are_added_read_and_removed() {
         assert!(client.refused("GET", &path, Value::Null).await.starts_with("404"));
     }
 }
+
+#[tokio::test]
+async fn responses_stay_what_they_were_when_a_message_before_them_is_removed() {
+    let client = Scene::says(&["1", "2", "3", "4", "5"]).start().await;
+    let begun = json!({ "items": [{ "role": "developer", "content": "be brief" }] });
+    let conversation = id(&client.post("/conversations", begun).await);
+    let respond = async |text: &str, on: (&str, &str)| {
+        let mut body = json!({ "model": "helper", "input": text });
+        body[on.0] = on.1.into();
+        id(&client.post("/responses", body).await)
+    };
+    let in_it = ("conversation", conversation.as_str());
+    let first = respond("a", in_it).await;
+    let second = respond("b", in_it).await;
+    let path = format!("/conversations/{conversation}/items");
+    let items = client.get(&format!("{path}?order=asc&limit=1")).await;
+    let (status, _) =
+        client.ask("DELETE", &format!("{path}/{}", id(&items["data"][0])), Value::Null).await;
+    assert_eq!(status, 200);
+    let third = respond("c", in_it).await;
+    assert_eq!(client.provider.last_request(), "a|1|b|2|c");
+    for (response, input) in [(&first, "a"), (&second, "b"), (&third, "c")] {
+        let found = client.get(&format!("/responses/{response}/input_items")).await;
+        assert_eq!(texts(&found), [input]);
+    }
+    // Each is continued where it ended, the last one in its session.
+    respond("d", ("previous_response_id", &first)).await;
+    assert_eq!(client.provider.last_request(), "a|1|d");
+    respond("e", ("previous_response_id", &third)).await;
+    assert_eq!(client.provider.last_request(), "a|1|b|2|c|3|e");
+    let all = client.get(&format!("{path}?order=asc")).await;
+    assert_eq!(texts(&all), ["a", "1", "b", "2", "c", "3", "e", "5"]);
+}

@@ -2,6 +2,7 @@
 
 #![allow(unreachable_pub, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod again;
 mod chat;
 mod conversations;
 mod open_responses;

@@ -187,3 +187,111 @@ async fn the_document_has_these_routes_with_their_errors() {
     assert!(create["responses"]["200"]["content"].get("text/event-stream").is_some());
     assert!(create["requestBody"]["content"]["application/json"]["schema"].is_object());
 }
+
+#[tokio::test] // K-20
+async fn what_is_of_another_kind_than_it_should_be() {
+    let client = Scene::says(&[]).start().await;
+    let refused = async |path: &str, key: &str, value: Value| {
+        let mut body = match path {
+            "/responses" => json!({ "model": "helper", "input": "hi" }),
+            _ => json!({ "model": "helper", "messages": [{ "role": "user", "content": "hi" }] }),
+        };
+        body[key] = value.clone();
+        let (status, answer) = client.ask("POST", path, body).await;
+        assert_eq!(status, 400, "{path} {key} {value}: {answer}");
+        format!("{}: {}", answer["error"]["param"], answer["error"]["message"]).replace('"', "")
+    };
+    for (key, value, told) in [
+        ("temperature", json!("hot"), "temperature: temperature is a number"),
+        ("top_p", json!("x"), "top_p: top_p is a number"),
+        ("presence_penalty", json!("q"), "presence_penalty: presence_penalty is a number"),
+        (
+            "parallel_tool_calls",
+            json!("yes"),
+            "parallel_tool_calls: parallel_tool_calls is true or false",
+        ),
+        ("max_output_tokens", json!("9"), "max_output_tokens: max_output_tokens is a whole number"),
+        (
+            "max_completion_tokens",
+            json!(1.5),
+            "max_completion_tokens: max_completion_tokens is a whole number",
+        ),
+        ("stop", json!([1]), "stop: stop is a text or a list of texts"),
+        ("safety_identifier", json!([1]), "safety_identifier: safety_identifier is a text"),
+        ("prompt_cache_key", json!(7), "prompt_cache_key: prompt_cache_key is a text"),
+        ("reasoning_effort", json!(5), "reasoning_effort: reasoning_effort is a text"),
+        ("reasoning", json!({ "effort": 5 }), "reasoning.effort: reasoning.effort is a text"),
+        ("metadata", json!("foo"), "metadata: metadata is an object"),
+        (
+            "tools",
+            json!([{ "type": "function", "name": "f", "parameters": "x" }]),
+            r"tools: the parameters of tool \f\ are no object; send a JSON Schema",
+        ),
+        (
+            "top_logprobs",
+            json!(3),
+            "top_logprobs: agents do not tell probabilities; leave top_logprobs out",
+        ),
+    ] {
+        for path in ["/responses", "/chat/completions"] {
+            assert_eq!(refused(path, key, value.clone()).await, told, "{path}");
+        }
+    }
+    let conversation =
+        "conversation: conversation is the id of a conversation, or an object with its id";
+    for (key, value, told) in [
+        ("text", json!({ "verbosity": 5 }), "text.verbosity: text.verbosity is a text"),
+        ("text", json!({ "format": "x" }), "text.format: text.format is an object"),
+        (
+            "text",
+            json!({ "format": { "schema": {} } }),
+            "text.format: the format needs a type; use text, json_object or json_schema",
+        ),
+        ("conversation", json!({}), conversation),
+        ("conversation", json!({ "id": 5 }), conversation),
+        ("conversation", json!({ "name": "c" }), conversation),
+        (
+            "include",
+            json!(["message.output_text.logprobs"]),
+            "include: agents do not tell probabilities; leave message.output_text.logprobs out",
+        ),
+        (
+            "input",
+            json!([{ "role": "user", "content": [{ "type": "input_image" }] }]),
+            r"input: a part of type \input_image\ needs \image_url\",
+        ),
+    ] {
+        assert_eq!(refused("/responses", key, value).await, told);
+    }
+    let picture =
+        json!([{ "role": "user", "content": [{ "type": "image_url", "image_url": {} }] }]);
+    for (key, value, told) in [
+        ("response_format", json!("json"), "response_format: response_format is an object"),
+        ("messages", picture, r"messages: a part of type \image_url\ needs \image_url\"),
+    ] {
+        assert_eq!(refused("/chat/completions", key, value).await, told);
+    }
+}
+
+#[tokio::test]
+async fn what_is_odd_and_does_no_harm_is_taken() {
+    for (key, value) in [
+        ("temperature", Value::Null),
+        ("reasoning", json!({ "effort": "wild", "summary": null })),
+        ("text", json!({ "format": null, "verbosity": "loud" })),
+        ("text", Value::Null),
+        ("conversation", Value::Null),
+        ("top_logprobs", json!(0)),
+        ("include", json!(["reasoning.encrypted_content"])),
+        ("service_tier", json!(1)),
+        ("max_output_tokens", json!(64)),
+        ("a_field_of_the_future", json!([])),
+        ("tools", json!([{ "type": "function", "name": "f", "parameters": null }])),
+    ] {
+        let client = Scene::says(&["ok"]).start().await;
+        let mut body = json!({ "model": "helper", "input": "hi" });
+        body[key] = value.clone();
+        let (status, answer) = client.ask("POST", "/responses", body).await;
+        assert_eq!(status, 200, "{key} {value}: {answer}");
+    }
+}

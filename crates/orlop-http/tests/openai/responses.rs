@@ -1,7 +1,7 @@
 //! Responses that are stored: continued, branched, resumed, cancelled, and nobody else's.
 
 use crate::scene::*;
-use orlop_core::Value;
+use orlop_core::{Partial, Value};
 use orlop_testkit::Gate;
 use orlop_testkit::scripted::*;
 use serde_json::json;
@@ -280,18 +280,19 @@ async fn what_was_said_before_a_response_was_cancelled_stays() {
 }
 
 #[tokio::test]
-async fn a_completion_that_joins_a_stored_response_does_not_cancel_it() {
+async fn a_completion_with_the_id_of_a_stored_response_does_not_cancel_it() {
     let gate = Gate::new();
-    let client = Scene::of(vec![ScriptedReply::text(&["x"]).waiting_for(&gate)]).start().await;
+    let reply = || ScriptedReply::text(&["x"]).waiting_for(&gate);
+    let client = Scene::of(vec![reply(), reply()]).start().await;
     let body = json!({ "model": "helper", "input": "a", "background": true });
     let begun = client.request_named("mine", "/responses", &body).send().await.unwrap();
     assert_eq!(begun.status(), 200);
     let messages = json!([{ "role": "user", "content": "a" }]);
     let body = json!({ "model": "helper", "messages": messages, "stream": true });
-    let mut joined =
+    let mut completion =
         client.stream_of(client.request_named("mine", "/chat/completions", &body)).await;
-    joined.next().await.unwrap();
-    drop(joined);
+    completion.next().await.unwrap();
+    drop(completion);
     // The server has noticed that its reader is gone.
     while !client.metrics().await.contains("orlop_streams_open 0") {
         tokio::task::yield_now().await;
@@ -329,4 +330,48 @@ async fn no_more_tools_run_than_the_client_allows() {
     let body = json!({ "model": "helper", "input": "look", "max_tool_calls": -1 });
     let refused = client.refused("POST", "/responses", body).await;
     assert!(refused.contains("max_tool_calls is a whole number"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_response_in_the_background_can_be_read_as_it_comes() {
+    let gate = Gate::new();
+    let client = Scene::of(vec![ScriptedReply::text(&["I see "]).waiting_for(&gate)]).start().await;
+    let body = json!({ "model": "helper", "input": "a", "background": true });
+    let begun = client.post("/responses", body).await;
+    let path = format!("/responses/{}?stream=true", id(&begun));
+    let mut events = client.stream(&path, Value::Null).await;
+    let told = events.until("response.output_text.delta").await;
+    assert_eq!(told.last().unwrap()["delta"], "I see ");
+    gate.open();
+    assert_eq!(events.rest().await.last().unwrap()["type"], "response.completed");
+}
+
+#[tokio::test]
+async fn a_message_that_was_cut_off_says_so() {
+    for reason in ["length", "content_filter", "refusal"] {
+        let says =
+            |stopped: &str| json!({ "who": "assistant", "say": "I see wa", "stopped": stopped });
+        let cut = || ScriptedReply::items(vec![says(reason)]).with_partial(Partial::text("I see"));
+        let whole = ScriptedReply::items(vec![says("stop")]);
+        let client = Scene::of(vec![cut(), cut(), whole]).start().await;
+        let body = json!({ "model": "helper", "input": "look" });
+        let response = client.post("/responses", body.clone()).await;
+        let stored = client.get(&format!("/responses/{}", id(&response))).await;
+        let mut streaming = body.clone();
+        streaming["stream"] = true.into();
+        let events = client.stream("/responses", streaming).await.rest().await;
+        let done = events.iter().find(|it| it["type"] == "response.output_item.done").unwrap();
+        let last = &events.last().unwrap()["response"];
+        for found in
+            [&response["output"][0], &stored["output"][0], &done["item"], &last["output"][0]]
+        {
+            assert_eq!(found["status"], "incomplete", "{reason}: {found}");
+        }
+        assert_eq!(
+            (&response["status"], &last["status"]),
+            (&json!("incomplete"), &json!("incomplete"))
+        );
+        let response = client.post("/responses", body).await;
+        assert_eq!(response["output"][0]["status"], "completed");
+    }
 }

@@ -2,21 +2,43 @@
 //! own accord within the budgets of who they are made for.
 
 use super::budget::check;
-use super::ledger::{Call, record};
+use super::ledger::{Call, record_days, record_with_sessions};
 use super::tally::Tally;
 use super::{NAME, described};
-use orlop_app::Application;
+use orlop_app::{Application, Scope};
 use orlop_core::hooks::{
     FinalizeChange, FinalizeInput, Hook, HookSet, RequestChange, RequestInput,
 };
-use orlop_core::{Answer, Context, Feature, Manifest, Map, NativeItem, Plugin, Value};
+use orlop_core::{Answer, Context, Feature, Manifest, Map, NativeItem, Plugin, Result, Value};
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Counts the tokens and the cost of every model call of an application, those that plugins make of
 /// their own accord included.
 #[derive(Default)]
 pub struct Usage {
-    /// Calls that end at the same time are written one after another.
+    /// Calls that are to be written down, by whom they were made for.
+    ended: Mutex<HashMap<Scope, Vec<Call>>>,
+    /// Who writes takes all that ended meanwhile along.
     writing: futures::lock::Mutex<()>,
+}
+
+impl Usage {
+    /// Counts a call to its user and its sessions. It is written down when this is done.
+    async fn count(&self, app: &Application, call: Call) -> Result<()> {
+        let with_sessions = record_with_sessions(app, &call).await;
+        self.ended().entry(app.scope().clone()).or_default().push(call);
+        let _writing = self.writing.lock().await;
+        let ended = self.ended().remove(app.scope()).unwrap_or_default();
+        if !ended.is_empty() {
+            record_days(app, &ended).await?;
+        }
+        with_sessions
+    }
+
+    fn ended(&self) -> MutexGuard<'_, HashMap<Scope, Vec<Call>>> {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Plugin for Usage {
@@ -59,9 +81,8 @@ impl Feature for Usage {
         let took = usage.map_or_else(Tally::unknown, |usage| Tally::of(usage, model, cx));
         let call = Call::of(cx, model, took);
         Answer::later(async move {
-            let _writing = self.writing.lock().await;
             // An answer that cannot be counted is still an answer.
-            if let Err(error) = record(&app, &call).await {
+            if let Err(error) = self.count(&app, call).await {
                 tracing::warn!(target: "orlop::plugins", %error, "a model call could not be counted");
             }
             Ok(FinalizeChange::default())

@@ -161,16 +161,20 @@ pub(super) fn today() -> String {
     now().chars().take(10).collect()
 }
 
-/// Writes a call down, with its user and with its session if that is stored.
-pub(super) async fn record(app: &Application, call: &Call) -> Result<()> {
+/// Writes calls down with their user.
+pub(super) async fn record_days(app: &Application, calls: &[Call]) -> Result<()> {
     let day = today();
     app.change_user_state(NAME, |value| {
         let mut days = Days::read(value);
-        days.count(&day, call);
+        calls.iter().for_each(|call| days.count(&day, call));
         *value = json(&days)?;
         Ok(())
     })
-    .await?;
+    .await
+}
+
+/// Writes a call down with its sessions, if they are stored.
+pub(super) async fn record_with_sessions(app: &Application, call: &Call) -> Result<()> {
     for account in &call.accounts {
         record_with(app, account, call).await?;
     }

@@ -83,3 +83,12 @@ fn the_examples_of_this_file_are_not_counted() {
     marks.read_text("tests.rs", include_str!("tests.rs"), Language::Rust);
     assert_eq!((marks.marks.len(), marks.problems), (0, Vec::new()));
 }
+
+#[test]
+fn a_test_file_that_no_program_has_is_a_problem() {
+    let is_left_out = |file: &str| is_left_out(Path::new(file), "//! All.\n\nmod listed;\n");
+    assert!(is_left_out("crates/a/tests/suite/forgotten.rs"));
+    assert!(!is_left_out("crates/a/tests/suite/listed.rs"));
+    assert!(!is_left_out("crates/a/tests/suite/main.rs"));
+    assert!(!is_left_out("crates/a/tests/suite/script.py"));
+}

@@ -2,14 +2,16 @@
 
 use super::input;
 use super::item::Item;
+use super::kept;
 use super::request::Wanted;
 use super::resource::{Resource, id_of};
-use super::stored::{self, CONTEXT, Stored};
+use super::stored::{self, Stored};
+use crate::openai::CONTEXT;
 use crate::openai::conversations::session_of;
 use crate::openai::error::{Answer, Failure};
 use crate::openai::turns::{self, Caller, seconds_now};
 use orlop_app::store::Head;
-use orlop_app::{Application, ChatRequest, Wait};
+use orlop_app::{Application, ChatRequest, KnownRequest, Wait};
 use orlop_core::{Error, Map, Message, Value};
 use std::collections::HashMap;
 
@@ -21,6 +23,18 @@ pub(super) struct Begun {
     pub(super) hold: bool,
     /// Whether a host plugin answered in place of the agent, which is over at once and stored nowhere.
     pub(super) is_over: bool,
+    /// What was said so far, if the request had been sent before.
+    pub(super) known: Vec<Message>,
+}
+
+/// What is wanted, and what it goes on with.
+struct Read<'a> {
+    wanted: &'a Wanted,
+    messages: Vec<Message>,
+    model: String,
+    hold: bool,
+    previous: Option<Stored>,
+    conversation: Option<Head>,
 }
 
 /// Where a response goes on.
@@ -30,11 +44,13 @@ struct Place {
     /// How many messages the session has, and whether it must have so many still.
     length: usize,
     exactly: bool,
+    /// How often messages had been removed from it.
+    removed: usize,
     /// The conversation itself, where its session stays as it is.
     carried: Vec<Message>,
 }
 
-pub(super) async fn begin(caller: &Caller, wanted: &mut Wanted) -> Answer<Begun> {
+pub(super) async fn begin(caller: &mut Caller, wanted: &mut Wanted) -> Answer<Begun> {
     let app = &caller.app();
     let previous = match wanted.previous.as_deref() {
         Some(id) => Some(stored::find(app, id, Some("previous_response_id")).await?),
@@ -53,66 +69,80 @@ pub(super) async fn begin(caller: &Caller, wanted: &mut Wanted) -> Answer<Begun>
     let config = turns::agent(app, &model)?;
     let items = followed(app, std::mem::take(&mut wanted.items)).await?;
     let messages = input::messages(items)?;
-    let mut response = wanted.response(caller.request(), seconds_now(), &model);
-    let again = app.store().turn(app.scope(), caller.request()).await?;
-    let place = match (again, &previous, conversation) {
-        // A retry joins what was begun, and is the same response.
-        (Some(begun), _, _) => {
-            if let Ok(stored) = stored::find(app, &id_of(caller.request()), None).await {
-                response = stored.response;
-            }
-            Place { session: Some(begun.session), ..Place::default() }
-        }
-        (None, Some(previous), _) => place_after(app, previous, &model, wanted.store).await?,
-        (None, None, Some(head)) => place_in(app, head, &model, wanted.store).await?,
-        (None, None, None) => Place::default(),
-    };
-    let request = |place: &Place| asked(caller, wanted, &response, &model, place, &messages);
-    let began = caller.chat(request(&place)).await;
-    let turn = match (began, &previous) {
-        // Somebody else goes on with the conversation just now: each has its own from here.
-        (Err(failure), Some(previous)) if failure.is_conflict() => {
-            let place = carried(app, previous).await?;
-            caller.chat(request(&place)).await?
-        }
-        (began, _) => began?,
-    };
     let hold = turns::is_judged(&config, &wanted.overrides);
-    let is_over = turn.is_handled;
-    if is_over {
-        response.set("store", false);
+    let read = Read { wanted, messages, model, hold, previous, conversation };
+    loop {
+        let known = caller.sent_before().await?;
+        match read.begin(caller, known).await {
+            Err(failure) if failure.is_conflict() && caller.is_renamed().await? => {}
+            begun => return begun,
+        }
     }
-    Ok(Begun { turn, response, hold, is_over })
 }
 
-fn asked(
-    caller: &Caller,
-    wanted: &Wanted,
-    response: &Resource,
-    model: &str,
-    place: &Place,
-    messages: &[Message],
-) -> ChatRequest {
-    let all = place.carried.iter().chain(messages).cloned().collect();
-    let request = caller.request_with(all);
-    let mut kept = response.0.clone();
-    // The turn has these itself.
-    kept.shift_remove("tools");
-    kept.shift_remove("instructions");
-    kept.insert("input_start".to_owned(), (place.length + place.carried.len()).into());
-    ChatRequest {
-        session_id: place.session.clone(),
-        at_length: place.exactly.then_some(place.length),
-        agent_id: Some(model.to_owned()),
-        instructions: wanted.instructions.clone(),
-        caller_tools: wanted.tools.clone(),
-        max_tool_calls: wanted.max_tool_calls,
-        overrides: wanted.overrides.clone(),
-        stream: wanted.stream,
-        wait: Wait::Briefly,
-        persist: (!wanted.store).then_some(false),
-        context: request.context.clone().with(CONTEXT, Value::Object(kept)),
-        ..request
+impl Read<'_> {
+    /// Begins it, or joins it if it is `known`.
+    async fn begin(&self, caller: &Caller, known: Option<KnownRequest>) -> Answer<Begun> {
+        let app = &caller.app();
+        let mut response = self.wanted.response(caller.request(), seconds_now(), &self.model);
+        let (model, store) = (&*self.model, self.wanted.store);
+        let place = match (known, &self.previous, &self.conversation) {
+            (Some(known), _, _) => Place { session: Some(known.session_id), ..Place::default() },
+            (None, Some(previous), _) => place_after(app, previous, model, store).await?,
+            (None, None, Some(head)) => place_in(app, head.clone(), model, store).await?,
+            (None, None, None) => Place::default(),
+        };
+        let began = caller.chat(self.request(caller, &response, &place)).await;
+        let mut turn = match (began, &self.previous) {
+            // Somebody else goes on with the conversation just now: each has its own from here.
+            (Err(failure), Some(previous)) if failure.is_conflict() => {
+                let place = carried(app, previous).await?;
+                caller.chat(self.request(caller, &response, &place)).await?
+            }
+            (began, _) => began?,
+        };
+        let mut known = Vec::new();
+        if let Some(said) = turn.said.take() {
+            known = said;
+            // A retry is the same response.
+            if let Ok(stored) = stored::find(app, &id_of(caller.request()), None).await {
+                known = stored.messages(app).await?;
+                response = stored.response;
+            }
+        }
+        let is_over = turn.is_handled;
+        if is_over {
+            response.set("store", false);
+        }
+        Ok(Begun { turn, response, hold: self.hold, is_over, known })
+    }
+
+    fn request(&self, caller: &Caller, response: &Resource, place: &Place) -> ChatRequest {
+        let wanted = self.wanted;
+        let all = place.carried.iter().chain(&self.messages).cloned().collect();
+        let request = caller.request_with(all);
+        let mut kept = response.0.clone();
+        // The turn has these itself.
+        kept.shift_remove("tools");
+        kept.shift_remove("instructions");
+        kept.insert("input_start".to_owned(), (place.length + place.carried.len()).into());
+        kept.insert("removed_before".to_owned(), place.removed.into());
+        ChatRequest {
+            session_id: place.session.clone(),
+            at_length: place.exactly.then_some(place.length),
+            agent_id: Some(self.model.clone()),
+            instructions: wanted.instructions.clone(),
+            caller_tools: wanted.tools.clone(),
+            max_tool_calls: wanted.max_tool_calls,
+            overrides: wanted.overrides.clone(),
+            // Whoever reads a response in the background later on wants to read it as it comes.
+            stream: wanted.stream || wanted.background,
+            closely: wanted.stream,
+            wait: Wait::Briefly,
+            persist: (!wanted.store).then_some(false),
+            context: request.context.clone().with(CONTEXT, Value::Object(kept)),
+            ..request
+        }
     }
 }
 
@@ -136,7 +166,7 @@ async fn place_after(
     let goes_on = head
         .is_some_and(|head| head.message_count == length && head.agent.as_deref() == Some(model));
     match goes_on {
-        true => Ok(Place { session: Some(session), length, exactly: true, ..Place::default() }),
+        true => Ok(Place { exactly: true, ..at(app, session, length).await? }),
         false => fork(app, previous, model).await,
     }
 }
@@ -155,7 +185,13 @@ async fn place_in(app: &Application, head: Head, model: &str, store: bool) -> An
     if agent.as_deref() != Some(model) {
         app.switch_agent(&id, model).await?;
     }
-    Ok(Place { session: Some(id), length, ..Place::default() })
+    at(app, id, length).await
+}
+
+/// A session that has so many messages.
+async fn at(app: &Application, session: String, length: usize) -> Answer<Place> {
+    let removed = kept::of(app, &session).await?.1.removed.len();
+    Ok(Place { session: Some(session), length, removed, ..Place::default() })
 }
 
 /// A new session that begins with a copy of the conversation.
@@ -178,7 +214,7 @@ async fn fork(app: &Application, previous: &Stored, model: &str) -> Answer<Place
     if agent.as_deref() != Some(model) {
         app.switch_agent(&id, model).await?;
     }
-    Ok(Place { session: Some(id), length, exactly: true, ..Place::default() })
+    Ok(Place { exactly: true, ..at(app, id, length).await? })
 }
 
 /// The input with what its references refer to in their place.

@@ -24,6 +24,16 @@ const SILENT: &[&str] = &[
     "tool_search_output",
     "compaction",
     "compaction_summary",
+    "compaction_trigger",
+    "local_shell_call",
+    "local_shell_call_output",
+    "shell_call",
+    "shell_call_output",
+    "apply_patch_call",
+    "apply_patch_call_output",
+    "program",
+    "program_output",
+    "additional_tools",
 ];
 
 /// The items of an input: a text is one of the user.

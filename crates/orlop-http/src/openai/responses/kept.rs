@@ -19,6 +19,13 @@ pub(in crate::openai) struct Kept {
     pub(in crate::openai) deleted: Vec<String>,
     /// What the client keeps with the conversation.
     pub(in crate::openai) metadata: Map,
+    /// Where messages were removed, one after the other: places move with each.
+    pub(in crate::openai) removed: Vec<usize>,
+}
+
+/// Where the place before so many messages is after those at `removed` are gone, one after the other.
+pub(super) fn moved(place: usize, removed: &[usize]) -> usize {
+    removed.iter().fold(place, |place, removed| place - usize::from(*removed < place))
 }
 
 /// What is kept with a session, and its version.

@@ -17,3 +17,4 @@ mod tests;
 mod writer;
 
 pub(super) use routes::routes;
+pub(super) use stored::is_known;

@@ -2,11 +2,13 @@
 
 use super::input;
 use super::resource::Resource;
+use crate::asked::asked_fields;
 use crate::openai::error::{Answer, Failure};
+use crate::openai::fields;
 use crate::openai::options::{caller_tools, output_schema, overrides, tool_choice};
 use orlop_core::{Map, Value};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// What a client asks for. Fields that are not named here are settings, or mean nothing here.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -44,8 +46,14 @@ pub(super) struct Wanted {
 }
 
 impl CreateResponse {
+    /// What it asks for, however the answer is sent.
+    pub(super) fn asked(&self) -> impl Serialize {
+        (&self.model, &self.input, &self.tools, asked_fields(&self.fields))
+    }
+
     pub(super) fn checked(self) -> Answer<Wanted> {
         let Self { model, input, tools, fields } = self;
+        fields::check(&fields)?;
         let tools = caller_tools(tools.unwrap_or_default())?;
         let mut overrides = overrides(&fields);
         if let Some(choice) = fields.get("tool_choice").map(tool_choice).transpose()?.flatten() {
@@ -56,41 +64,46 @@ impl CreateResponse {
         if let Some(schema) = schema {
             overrides.insert("output_schema".to_owned(), schema);
         }
-        let text = |key: &'static str| match fields.get(key) {
-            None | Some(Value::Null) => Ok(None),
-            Some(Value::String(text)) => Ok(Some(text.clone())),
-            Some(_) => Err(Failure::bad(key, format!("{key} is a text"))),
-        };
-        let flag = |key: &'static str, default: bool| match fields.get(key) {
-            None | Some(Value::Null) => Ok(default),
-            Some(Value::Bool(flag)) => Ok(*flag),
-            Some(_) => Err(Failure::bad(key, format!("{key} is true or false"))),
-        };
+        let text = |key: &str| fields.get(key).and_then(Value::as_str).map(str::to_owned);
+        let flag = |key: &str| fields.get(key).and_then(Value::as_bool);
         let max_tool_calls = match fields.get("max_tool_calls") {
             None | Some(Value::Null) => None,
             Some(most) => Some(most.as_u64().ok_or_else(|| {
                 Failure::bad("max_tool_calls", "max_tool_calls is a whole number, 0 or more")
             })?),
         };
-        let conversation = match fields.get("conversation") {
-            Some(Value::Object(it)) => it.get("id").and_then(Value::as_str).map(str::to_owned),
-            _ => text("conversation")?,
-        };
+        let conversation = fields.get("conversation").map(conversation).transpose()?.flatten();
         let wanted = Wanted {
             model,
             items: input::items(input)?,
             tools,
             overrides,
-            instructions: text("instructions")?,
-            previous: text("previous_response_id")?,
+            instructions: text("instructions"),
+            previous: text("previous_response_id"),
             conversation,
-            stream: flag("stream", false)?,
-            background: flag("background", false)?,
-            store: flag("store", true)?,
+            stream: flag("stream").unwrap_or(false),
+            background: flag("background").unwrap_or(false),
+            store: flag("store").unwrap_or(true),
             max_tool_calls,
             fields,
         };
         wanted.agreeing()
+    }
+}
+
+/// The id of a conversation, which stands alone or in an object.
+fn conversation(given: &Value) -> Answer<Option<String>> {
+    let id = match given {
+        Value::Null => return Ok(None),
+        Value::Object(given) => given.get("id"),
+        id => Some(id),
+    };
+    match id {
+        Some(Value::String(id)) => Ok(Some(id.clone())),
+        _ => Err(Failure::bad(
+            "conversation",
+            "conversation is the id of a conversation, or an object with its id",
+        )),
     }
 }
 

@@ -105,12 +105,7 @@ impl Resource {
     /// When it is done, with this output.
     pub(super) fn completed(&self, ended: &Ended<'_>, output: Value) -> Value {
         let mut response = self.clone();
-        let reason = match finish_reason(ended.messages, ended.calls) {
-            "length" => Some("max_output_tokens"),
-            "content_filter" => Some("content_filter"),
-            _ => None,
-        };
-        match reason {
+        match ended.cut_off_by() {
             Some(reason) => {
                 response.set("status", "incomplete");
                 response.set("incomplete_details", json!({ "reason": reason }));
@@ -141,16 +136,38 @@ impl Resource {
     }
 }
 
-/// The output of a response that is over.
-pub(super) fn output_of(request: &str, items: &[Item]) -> Value {
+/// The output of a response that is over; the item at `cut_off` is not whole.
+pub(super) fn output_of(request: &str, items: &[Item], cut_off: Option<usize>) -> Value {
+    let status = |place| if cut_off == Some(place) { "incomplete" } else { "completed" };
     let items = items.iter().enumerate();
-    items.map(|(place, item)| item.json(request, place, "completed")).collect()
+    items.map(|(place, item)| item.json(request, place, status(place))).collect()
 }
 
 impl Ended<'_> {
     /// Its items.
     pub(super) fn items(&self) -> Vec<Item> {
         items_of(self.messages, self.calls)
+    }
+
+    /// What cut its answer off, if something did.
+    fn cut_off_by(&self) -> Option<&'static str> {
+        match finish_reason(self.messages, self.calls) {
+            "length" => Some("max_output_tokens"),
+            "content_filter" => Some("content_filter"),
+            _ => None,
+        }
+    }
+
+    /// The place of the message that was cut off among its items, if one was.
+    pub(super) fn cut_off(&self, items: &[Item]) -> Option<usize> {
+        let last = items.len().checked_sub(1).filter(|_| self.cut_off_by().is_some())?;
+        matches!(items.get(last), Some(Item::Message { .. })).then_some(last)
+    }
+
+    /// Its output.
+    pub(super) fn output(&self, request: &str) -> Value {
+        let items = self.items();
+        output_of(request, &items, self.cut_off(&items))
     }
 }
 

@@ -3,7 +3,7 @@
 use super::begin::{Begun, begin};
 use super::input::listed;
 use super::request::CreateResponse;
-use super::resource::{Ended, id_of, output_of};
+use super::resource::{Ended, id_of};
 use super::stored::{self, Stored};
 use super::stream::Stream;
 use crate::extract::{Path, Query};
@@ -28,12 +28,13 @@ pub(crate) fn routes(routes: Routes) -> Routes {
 }
 
 async fn create(caller: Caller, Json(body): Json<CreateResponse>) -> Answer<Shown<Response>> {
+    let mut caller = caller.asking_response(&body.asked());
     let mut wanted = body.checked()?;
     let slot = wanted.stream.then(|| caller.take_stream()).transpose()?;
-    let Begun { turn, response, hold, is_over } = begin(&caller, &mut wanted).await?;
+    let Begun { turn, response, hold, is_over, known } = begin(&mut caller, &mut wanted).await?;
     let request = caller.request();
     if let Some(slot) = slot {
-        let stream = Stream::new(request, response, hold);
+        let stream = Stream::new(request, response, hold).knowing(known);
         return event_stream(&caller, turn, stream, slot).map(Shown::of);
     }
     if wanted.background && !is_over {
@@ -42,8 +43,7 @@ async fn create(caller: Caller, Json(body): Json<CreateResponse>) -> Answer<Show
     let done = finish(&caller, turn).await?;
     let (messages, calls) = (&*done.messages, &*done.calls);
     let ended = Ended { at: done.at, messages, calls, usage: done.usage.as_ref() };
-    let output = output_of(request, &ended.items());
-    Ok(Shown::json(response.completed(&ended, output)))
+    Ok(Shown::json(response.completed(&ended, ended.output(request))))
 }
 
 /// How a stored response is wanted.
@@ -74,8 +74,8 @@ async fn retrieve(
         .knowing(known)
         .after(how.starting_after);
     let abandoned = Abandoned::unless_stored(&app, &stored.request, true);
-    event_stream(&caller, turns::Begun { events, abandoned, is_handled: false }, stream, slot)
-        .map(Shown::of)
+    let begun = turns::Begun { events, abandoned, is_handled: false, said: None };
+    event_stream(&caller, begun, stream, slot).map(Shown::of)
 }
 
 async fn cancel(caller: Caller, Path(id): Path<String>) -> Answer<Shown<Response>> {

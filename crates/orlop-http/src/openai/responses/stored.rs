@@ -2,17 +2,16 @@
 
 use super::item::{Item, items_of};
 use super::kept;
-use super::resource::{Ended, Resource, output_of, request_of};
+use super::resource::{Ended, Resource, id_of, output_of, request_of};
+use crate::openai::CONTEXT;
 use crate::openai::error::{Answer, Failure};
 use crate::openai::turns::{is_judged, seconds_of};
+use axum::http::StatusCode;
 use orlop_app::store::{EventQuery, TurnRecord};
 use orlop_app::{Application, error_of};
 use orlop_core::types::app_event::{Event, EventKind};
 use orlop_core::{Error, Map, Message, Role, Value};
 use std::ops::Range;
-
-/// The key of the caller's context under which a turn keeps what the response repeats.
-pub(super) const CONTEXT: &str = "openai";
 
 /// How many messages are read at once where it is not known how many there are.
 const SOME: usize = 64;
@@ -24,8 +23,10 @@ pub(super) struct Stored {
     pub(super) response: Resource,
     /// How many messages the session had before its input.
     input_start: usize,
-    /// The last of the messages of its input.
+    /// Where its input ends, and its answer begins.
     input_end: usize,
+    /// Where messages were removed from its session since.
+    removed: Vec<usize>,
     /// The event that ended it, if it is over.
     pub(super) end: Option<Event>,
 }
@@ -53,14 +54,18 @@ pub(super) async fn find(
     let Some(Value::Object(mut kept)) = told("context").get(CONTEXT).cloned() else {
         return Err(missing());
     };
-    if kept::of(app, &record.session).await?.1.deleted.contains(&record.request) {
+    let (_, beside) = kept::of(app, &record.session).await?;
+    if beside.deleted.contains(&record.request) {
         return Err(missing());
     }
     let count = |value: Option<Value>| {
         value.and_then(|value| value.as_u64()).and_then(|it| usize::try_from(it).ok())
     };
+    let removed_before = count(kept.remove("removed_before")).unwrap_or_default();
+    let removed: Vec<usize> = beside.removed.into_iter().skip(removed_before).collect();
     let input_start = count(kept.remove("input_start")).unwrap_or_default();
-    let input_end = count(Some(told("first_message"))).unwrap_or_default();
+    let input_end = count(Some(told("first_message"))).unwrap_or_default() + 1;
+    let [input_start, input_end] = [input_start, input_end].map(|it| kept::moved(it, &removed));
     kept.insert("instructions".to_owned(), told("instructions"));
     let tools: Vec<Map> = serde_json::from_value(told("caller_tools")).unwrap_or_default();
     let response = Resource(kept).with_tools(&tools);
@@ -69,7 +74,16 @@ pub(super) async fn find(
         false => None,
     };
     let request = request.to_owned();
-    Ok(Stored { request, record, response, input_start, input_end, end })
+    Ok(Stored { request, record, response, input_start, input_end, removed, end })
+}
+
+/// Whether there is a response to this request.
+pub(in crate::openai) async fn is_known(app: &Application, request: &str) -> Answer<bool> {
+    match find(app, &id_of(request), None).await {
+        Ok(_) => Ok(true),
+        Err(failure) if failure.status() == StatusCode::NOT_FOUND => Ok(false),
+        Err(failure) => Err(failure),
+    }
 }
 
 async fn last_event(app: &Application, request: &str) -> Answer<Option<Event>> {
@@ -92,8 +106,7 @@ impl Stored {
             EventKind::Final { messages, usage, caller_calls: calls, .. } => {
                 let at = seconds_of(end);
                 let ended = Ended { at, messages, calls, usage: usage.as_ref() };
-                let output = output_of(&self.request, &ended.items());
-                return Ok(self.response.completed(&ended, output));
+                return Ok(self.response.completed(&ended, ended.output(&self.request)));
             }
             EventKind::RequestFailed { error } => error_of(error),
             _ => Error::cancelled("cancelled"),
@@ -107,9 +120,7 @@ impl Stored {
         let items = items_of(messages, &[]);
         let interrupted = messages.last().and_then(|last| last.metadata().get("interrupted"));
         let open = interrupted.is_some_and(|it| *it == true).then(|| items.len().saturating_sub(1));
-        let status = |place: usize| if open == Some(place) { "incomplete" } else { "completed" };
-        let items = items.iter().enumerate();
-        items.map(|(place, item)| item.json(&self.request, place, status(place))).collect()
+        output_of(&self.request, &items, open)
     }
 
     /// Whether its answers wait until they are accepted.
@@ -133,7 +144,7 @@ impl Stored {
 
     /// What the session has of its answer.
     pub(super) async fn messages(&self, app: &Application) -> Answer<Vec<Message>> {
-        let start = self.input_end + 1;
+        let start = self.input_end;
         match self.end.as_ref().map(|end| &end.kind) {
             Some(EventKind::Final { messages, .. }) => Ok(messages.clone()),
             None => self.read(app, start..usize::MAX).await,
@@ -163,13 +174,16 @@ impl Stored {
 
     /// The messages of its input.
     pub(super) async fn input(&self, app: &Application) -> Answer<Vec<Message>> {
-        self.read(app, self.input_start..self.input_end + 1).await
+        self.read(app, self.input_start..self.input_end).await
     }
 
-    /// How many messages its session had when it was done. One that is not cannot be continued.
+    /// How many messages its session had when it was done, without those that are gone by now. One
+    /// that is not done cannot be continued.
     pub(super) fn length(&self) -> Answer<usize> {
         match self.end.as_ref().map(|event| &event.kind) {
-            Some(EventKind::Final { session, .. }) => Ok(session.message_count),
+            Some(EventKind::Final { session, .. }) => {
+                Ok(kept::moved(session.message_count, &self.removed))
+            }
             Some(_) => Err(Failure::bad(
                 "previous_response_id",
                 "that response failed or was cancelled; continue the one before it",

@@ -8,10 +8,11 @@ use super::item::{Item, Outcome, read_call, said};
 use super::resource::{Ended, Resource, output_of};
 use super::writer::{Told, Writer};
 use crate::openai::content::as_text;
+use crate::openai::recall::Recall;
 use crate::openai::turns::{Translate, seconds_of};
 use orlop_app::error_of;
 use orlop_core::types::app_event::{Event, EventKind};
-use orlop_core::{Error, Map, Message, Role};
+use orlop_core::{Error, Message};
 use serde_json::json;
 
 /// An event of a response, ready to be sent.
@@ -29,12 +30,8 @@ pub(super) struct Stream {
     /// Whether an answer waits until it is accepted; one that is not is never shown.
     hold: bool,
     held: (String, String),
-    /// Whether the answer under way was heard from its beginning.
-    heard: bool,
     /// What the session has of the request already, for events that are read again.
-    known: Vec<Message>,
-    /// How many of them were told.
-    told: usize,
+    recall: Recall,
     began: bool,
     /// The number of the next event.
     next: u64,
@@ -49,9 +46,7 @@ impl Stream {
             writer: Writer::new(request),
             hold,
             held: Default::default(),
-            heard: false,
-            known: Vec::new(),
-            told: 0,
+            recall: Recall::default(),
             began: false,
             next: 0,
             last: None,
@@ -61,7 +56,7 @@ impl Stream {
     /// For events that are read again: fragments of answers that are whole are gone, and the
     /// session has them.
     pub(super) fn knowing(mut self, messages: Vec<Message>) -> Self {
-        self.known = messages;
+        self.recall = Recall::of(messages);
         self
     }
 
@@ -115,7 +110,7 @@ impl Stream {
     fn apply(&mut self, event: &Event, told: &mut Vec<Told>) {
         match &event.kind {
             EventKind::Partial { message } => {
-                self.heard = true;
+                self.recall.hear();
                 self.held.0.push_str(&message.reasoning);
                 self.held.1.push_str(&message.content);
                 if !self.hold {
@@ -125,8 +120,9 @@ impl Stream {
             EventKind::OutputRejected { .. } => self.held = Default::default(),
             EventKind::ToolCall { call_id, name, call, .. } => {
                 self.let_go();
-                let heard = std::mem::take(&mut self.heard);
-                self.recall(call, heard);
+                for message in self.recall.up_to(call) {
+                    self.writer.write(&said(&message).collect::<Vec<Item>>());
+                }
                 let arguments = read_call(call).map(|(_, _, arguments)| arguments);
                 self.writer.own_call(
                     call_id,
@@ -142,9 +138,10 @@ impl Stream {
                 let at = seconds_of(event);
                 let ended = Ended { at, messages, calls, usage: usage.as_ref() };
                 let items = ended.items();
-                self.writer.finish(&items);
+                let cut_off = ended.cut_off(&items);
+                self.writer.finish(&items, cut_off);
                 told.append(&mut self.writer.take());
-                let output = output_of(self.writer.request(), &items);
+                let output = output_of(self.writer.request(), &items, cut_off);
                 let response = self.response.completed(&ended, output);
                 let kind = match response["status"] == "incomplete" {
                     true => "response.incomplete",
@@ -162,9 +159,7 @@ impl Stream {
     }
 
     fn fail(&mut self, error: Error, told: &mut Vec<Told>) {
-        if !self.heard {
-            self.recall_rest();
-        }
+        self.recall_rest();
         told.append(&mut self.writer.take());
         let response = self.response.failed(error, self.writer.output());
         told.push(Told::new("response.failed", json!({ "response": response })));
@@ -178,27 +173,13 @@ impl Stream {
 
     /// Tells what the session has of an answer that was cut off, which stays open.
     fn recall_rest(&mut self) {
-        let rest: Vec<Message> = self.known.iter().skip(self.told).cloned().collect();
-        let answers = rest.iter().filter(|message| message.role() == Role::Assistant);
-        for item in answers.flat_map(said) {
+        for item in self.recall.rest().iter().flat_map(said) {
             match item {
                 Item::Reasoning { text } => self.writer.reason(&text),
                 Item::Message { text } => self.writer.say(&text),
                 Item::Own { .. } | Item::Caller(_) => {}
             }
         }
-    }
-
-    /// Tells what the model said before it made this call, from the session, unless that was heard.
-    fn recall(&mut self, call: &Map, heard: bool) {
-        let made = |message: &Message| message.tool_calls().any(|made| made == call);
-        let Some(place) = self.known.iter().skip(self.told).position(made) else { return };
-        for message in self.known.iter().skip(self.told).take(place + 1) {
-            if message.role() == Role::Assistant && !heard {
-                self.writer.write(&said(message).collect::<Vec<Item>>());
-            }
-        }
-        self.told += place + 1;
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::input;
 use super::request::CreateResponse;
-use super::resource::{Ended, Resource, output_of};
+use super::resource::{Ended, Resource};
 use super::stream::{Sent, Stream};
 use crate::openai::tests::*;
 use crate::openai::turns::Translate;
@@ -164,7 +164,7 @@ fn what_was_streamed_is_what_is_stored() {
         let streamed = output(&all(&mut stream, &live));
         let EventKind::Final { messages, caller_calls, .. } = &live[7].kind else { panic!() };
         let ended = Ended { at: 0, messages, calls: caller_calls, usage: None };
-        assert_eq!(streamed, output_of("r", &ended.items()));
+        assert_eq!(streamed, ended.output("r"));
     }
 }
 
@@ -348,6 +348,9 @@ fn input_items_become_messages() {
             { "type": "custom_tool_call_output", "call_id": "d", "output": [{ "type": "input_text", "text": "2" }] },
             { "type": "mcp_call", "id": "m", "name": "own", "arguments": "{}", "output": "3" },
             { "type": "web_search_call", "id": "w" },
+            { "type": "local_shell_call", "id": "l" },
+            { "type": "apply_patch_call_output", "id": "a" },
+            { "type": "compaction_trigger" },
             { "role": "user", "content": [{ "type": "input_image", "image_url": "https://x/y.png" }] },
         ]),
         expect![[r#"

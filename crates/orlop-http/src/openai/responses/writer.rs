@@ -47,6 +47,8 @@ pub(super) struct Writer {
     items: Vec<Item>,
     reasoning: Option<usize>,
     message: Option<usize>,
+    /// The message that ends before it is whole.
+    cut_off: Option<usize>,
     told: Vec<Told>,
 }
 
@@ -58,6 +60,7 @@ impl Writer {
             items: Vec::new(),
             reasoning: None,
             message: None,
+            cut_off: None,
             told: Vec::new(),
         }
     }
@@ -125,7 +128,8 @@ impl Writer {
     }
 
     fn done(&mut self, place: usize) {
-        let fields = json!({ "output_index": place, "item": self.json(place, "completed") });
+        let status = if self.cut_off == Some(place) { "incomplete" } else { "completed" };
+        let fields = json!({ "output_index": place, "item": self.json(place, status) });
         self.tell("response.output_item.done", fields);
     }
 
@@ -256,8 +260,10 @@ impl Writer {
         self.done(place);
     }
 
-    /// The request is over, and this is all it came to: what was not told is told now.
-    pub(super) fn finish(&mut self, whole: &[Item]) {
+    /// The request is over, and this is all it came to: what was not told is told now. The message
+    /// at `cut_off` is not whole.
+    pub(super) fn finish(&mut self, whole: &[Item], cut_off: Option<usize>) {
+        self.cut_off = cut_off;
         for place in [self.reasoning, self.message].into_iter().flatten() {
             self.adopt(place, whole.get(place));
         }
