@@ -42,11 +42,6 @@ pub struct RequestState {
 }
 
 impl RequestState {
-    /// Whether it is a turn by now; what was cancelled before stays none.
-    pub fn has_begun(&self) -> bool {
-        self.created_at.is_some() || self.status == RequestStatus::Running
-    }
-
     /// Whether nothing more comes of it.
     pub fn is_over(&self) -> bool {
         use RequestStatus::{Cancelled, Completed, Failed};
