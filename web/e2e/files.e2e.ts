@@ -110,7 +110,7 @@ test("files that were attached are there after a reload, as long as the server h
 });
 
 test("pictures are enlarged, files are saved as they are, and nothing of them is opened", async () => {
-  const tab = await Tab.open(browser, server);
+  const tab = await Tab.open(browser, server, "/", { colorScheme: "dark" });
   await attach(tab, LOG, DOT, PAGE);
   await expect.poll(() => chips(tab).locator('[data-phase="ready"]').count()).toBe(3);
   await tab.ask("what came with it?");
@@ -127,10 +127,12 @@ test("pictures are enlarged, files are saved as they are, and nothing of them is
   const dialog = tab.page.getByRole("dialog", { name: "dot.png" });
   await dialog.getByRole("img", { name: "dot.png" }).waitFor();
   await tab.accessible();
+  await tab.page.screenshot({ path: "test-results/picture-dark.png" });
   expect(await saved(() => dialog.getByRole("button", { name: "Save" }).click())).toEqual(["dot.png", PIXEL.toString("base64")]);
   await tab.page.keyboard.press("Escape");
   await dialog.waitFor({ state: "detached" });
   expect([tab.page.context().pages().length, await tab.page.title()]).toEqual([1, expect.not.stringContaining("owned")]);
   await tab.accessible();
+  await tab.page.screenshot({ path: "test-results/files-dark.png" });
   await tab.quiet();
 });
