@@ -17,7 +17,9 @@ pub struct Report {
 
 /// Hears of every check as it is made.
 #[derive(Clone, Default)]
-pub struct Listener(Option<Arc<dyn Fn(&Check) + Send + Sync>>);
+pub struct Listener(Option<Arc<Hear>>);
+
+type Hear = dyn Fn(&Check) + Send + Sync;
 
 impl Listener {
     /// Calls this with every check.
