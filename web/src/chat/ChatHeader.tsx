@@ -96,7 +96,7 @@ export function ChatHeader() {
           </Menu>
         </>
       )}
-      {renaming && openId && <RenameDialog id={openId} title={title} onClose={() => openOverlay(null)} />}
+      {renaming && openId && <RenameDialog key={openId} id={openId} title={title} onClose={() => openOverlay(null)} />}
     </header>
   );
 }

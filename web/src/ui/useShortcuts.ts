@@ -3,7 +3,8 @@
 import { useEffect } from "react";
 import { grouped } from "../sessions/list";
 import { type Page, usePage } from "../state/page";
-import { currentOverlay, openOverlay } from "./overlay";
+import { isComposing } from "./keys";
+import { currentOverlay, isDialogOpen, openOverlay } from "./overlay";
 import { type ShortcutId, shortcutOf } from "./shortcuts";
 import { toggleSidebar } from "./sidebar";
 
@@ -11,14 +12,19 @@ export function useShortcuts(): void {
   const page = usePage();
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
-      if (event.defaultPrevented || event.isComposing) return;
+      if (event.defaultPrevented || isComposing(event)) return;
       const id = shortcutOf(event);
-      if (!id || (id === "stop" && (currentOverlay() !== null || inOtherField(event.target)))) return;
+      if (!id || (isDialogOpen() && !isOfDialogs(id)) || (id === "stop" && inOtherField(event.target))) return;
       if (run(id, page)) event.preventDefault();
     };
     addEventListener("keydown", onKeyDown);
     return () => removeEventListener("keydown", onKeyDown);
   }, [page]);
+}
+
+/** Whether a key counts in front of the page, too: a dialog of the page gives way to another. Behind it nothing must change. */
+function isOfDialogs(id: ShortcutId): boolean {
+  return currentOverlay() !== null && (id === "palette" || id === "settings" || id === "shortcuts");
 }
 
 /** Whether a key was pressed in a field that has a use for Esc of its own: any but the one for messages. */
