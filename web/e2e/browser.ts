@@ -88,7 +88,14 @@ export class Tab {
 
   async say(text: string): Promise<void> {
     await this.composer.fill(text);
-    await this.composer.press("Enter");
+    await this.send();
+  }
+
+  /** Sends what is written, as one does here. */
+  async send(): Promise<void> {
+    const fingers = await this.page.evaluate(() => matchMedia("(pointer: coarse)").matches);
+    if (fingers) await this.page.locator(".composer .send").tap();
+    else await this.composer.press("Enter");
   }
 
   /** Says something and waits for the end of the answer. */

@@ -112,6 +112,7 @@ for (const [who, asked] of [["an agent", "run the check"], ["a task inside of it
     await deny.waitFor();
     await tab.showSessions();
     await tab.page.getByRole("button", { name: "New session" }).click();
+    await tab.showSessions();
     await mark.waitFor();
     await row(tab, title).locator(".session-link").click();
     await deny.click();

@@ -1,12 +1,15 @@
 //! Where the user writes: grows with its text, takes files, completes, and keeps drafts.
 
 import { ArrowUp, Paperclip, Square } from "lucide-react";
-import { type ClipboardEvent, type KeyboardEvent, useEffect, useId, useLayoutEffect, useRef, useState } from "react";
+import { type ClipboardEvent, type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
 import type { Completion } from "../api/types";
 import { isBusy } from "../state/conversation";
 import { isGoing } from "../state/outbox";
 import { useApp, usePage } from "../state/page";
 import { IconButton } from "../ui/IconButton";
+import { isComposing, isSending } from "../ui/keys";
+import { useFingers, usesFingers } from "../ui/media";
+import { useGrowing } from "../ui/useGrowing";
 import { AttachmentList } from "./AttachmentList";
 import { CompletionList } from "./CompletionList";
 import { QueuedList } from "./QueuedList";
@@ -30,6 +33,7 @@ export function Composer({ attachments, footer, gauge }: { attachments: Attachme
   const listId = useId();
   const limitId = useId();
   const [attaching, setAttaching] = useState(false);
+  const fingers = useFingers();
   const completions = useCompletions(text.slice(0, cursor), focused);
   const uploading = attachments.list.some((file) => file.phase === "uploading");
   const ready = attachments.list.filter((file) => file.phase === "ready");
@@ -37,16 +41,11 @@ export function Composer({ attachments, footer, gauge }: { attachments: Attachme
 
   useEffect(() => {
     setText(keptDraft(openId));
-    if (matchMedia("(pointer: fine)").matches) box.current?.focus();
+    if (!usesFingers()) box.current?.focus();
   }, [openId]);
   useEffect(() => keepDraft(openId, text), [openId, text]);
-  useLayoutEffect(() => {
-    const area = box.current;
-    if (!area) return;
-    area.style.height = "auto";
-    area.style.height = `${Math.min(area.scrollHeight, innerHeight * 0.4)}px`;
-    // An empty field is as high as its hint, which is another while the agent works.
-  }, [text, busy]);
+  // An empty field is as high as its hint, which is another while the agent works.
+  useGrowing(box, text, busy);
 
   const send = () => {
     if (!canSend) return;
@@ -87,7 +86,7 @@ export function Composer({ attachments, footer, gauge }: { attachments: Attachme
       event.preventDefault();
       event.stopPropagation();
       completions.close();
-    } else if (event.key === "Enter" && !event.shiftKey) {
+    } else if (isSending(event.nativeEvent)) {
       event.preventDefault();
       send();
     }
@@ -120,6 +119,7 @@ export function Composer({ attachments, footer, gauge }: { attachments: Attachme
           value={text}
           placeholder={busy ? "Write the next message; it waits its turn" : "Ask anything. / for commands, @ for files"}
           aria-label="Message"
+          enterKeyHint={fingers ? "enter" : "send"}
           aria-autocomplete="list"
           aria-haspopup="listbox"
           aria-controls={completions.list.length > 0 ? listId : undefined}
@@ -166,7 +166,7 @@ export function Composer({ attachments, footer, gauge }: { attachments: Attachme
             </IconButton>
           )}
           {(!busy || canSend) && (
-            <IconButton label={busy ? "Send when the answer is done" : "Send (Enter)"} className="send" disabled={!canSend} onClick={send}>
+            <IconButton label={busy ? "Send when the answer is done" : fingers ? "Send" : "Send (Enter)"} className="send" disabled={!canSend} onClick={send}>
               <ArrowUp />
             </IconButton>
           )}

@@ -7,6 +7,7 @@ import type { Summary } from "../api/types";
 import { titleOf } from "../sessions/list";
 import { useApp, usePage } from "../state/page";
 import { Modal } from "./Modal";
+import { isComposing } from "./keys";
 import { openOverlay } from "./overlay";
 import { type ShortcutId, shortcutText } from "./shortcuts";
 import { showSidebar, toggleSidebar } from "./sidebar";
@@ -55,6 +56,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
         placeholder="Type to search"
         onChange={(event) => setText(event.target.value)}
         onKeyDown={(event) => {
+          if (isComposing(event.nativeEvent)) return;
           if (event.key === "ArrowDown" || event.key === "ArrowUp") {
             event.preventDefault();
             setAt((now) => (now + (event.key === "ArrowDown" ? 1 : -1) + entries.length) % Math.max(1, entries.length));
