@@ -13,7 +13,7 @@ import { useGrowing } from "../ui/useGrowing";
 import { AttachmentList } from "./AttachmentList";
 import { CompletionList } from "./CompletionList";
 import { QueuedList } from "./QueuedList";
-import { complete } from "./completion";
+import { complete, isComplete } from "./completion";
 import { keepDraft, keptDraft } from "./drafts";
 import type { Attachments } from "./useAttachments";
 import { useCompletions } from "./useCompletions";
@@ -73,15 +73,15 @@ export function Composer({ attachments, footer, gauge }: { attachments: Attachme
   };
 
   const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {
-    if (event.nativeEvent.isComposing) return;
-    const open = completions.list.length > 0;
+    if (isComposing(event.nativeEvent)) return;
+    const chosen = completions.list[completions.at];
+    const open = chosen !== undefined;
     if (open && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
       event.preventDefault();
       completions.move(event.key === "ArrowDown" ? 1 : -1);
-    } else if (open && (event.key === "Tab" || (event.key === "Enter" && !event.shiftKey))) {
+    } else if (open && (event.key === "Tab" || (event.key === "Enter" && !event.shiftKey && !isComplete(text, cursor, chosen)))) {
       event.preventDefault();
-      const chosen = completions.list[completions.at];
-      if (chosen) void take(chosen);
+      void take(chosen);
     } else if (open && event.key === "Escape") {
       event.preventDefault();
       event.stopPropagation();
