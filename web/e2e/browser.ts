@@ -110,7 +110,7 @@ export class Tab {
   }
 
   get sessionId(): string {
-    return decodeURIComponent(/#\/s\/(.+)$/.exec(this.page.url())?.[1] ?? "");
+    return decodeURIComponent(/#\/s\/(.+?)(?:@\d+)?$/.exec(this.page.url())?.[1] ?? "");
   }
 
   /** Brings the list of sessions into view, which on a phone is out of the way until it is wanted. */

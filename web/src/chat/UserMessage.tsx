@@ -150,7 +150,7 @@ function BranchWalker({ index }: { index: number }) {
   if (!tries) return null;
   const ids = tries.sessions.map((summary) => summary.session_id);
   const at = tries.current ?? ids.length - 1;
-  const to = (number: number) => page.go(ids[number] ?? null);
+  const to = (number: number) => page.go(ids[number] ?? null, tries.message_index);
   return (
     <span className="walker" role="group" aria-label="Branches">
       <IconButton label="Previous branch" disabled={at === 0} onClick={() => to(at - 1)}>
