@@ -6,7 +6,7 @@ import { useActionDialog } from "../actions/ActionDialog";
 import { ElementIcon } from "../actions/ElementIcon";
 import { elementsOf } from "../actions/elements";
 import { RenameDialog } from "../sessions/RenameDialog";
-import { titleOf } from "../sessions/list";
+import { branchesIn, titleOf } from "../sessions/list";
 import { useApp, usePage } from "../state/page";
 import { isBusy } from "../state/conversation";
 import { IconButton } from "../ui/IconButton";
@@ -30,7 +30,9 @@ export function ChatHeader() {
   const start = useActionDialog();
   const stored = metadata?.title;
   const title = titleOf(sessions.find((held) => held.session_id === openId) ?? { title: typeof stored === "string" ? stored : null });
-  const [pinned, archived] = [metadata?.pinned === true, metadata?.archived === true];
+  const branches = useMemo(() => branchesIn(sessions, openId), [sessions, openId]);
+  const pinned = metadata?.pinned === true || branches.some((branch) => branch.pinned);
+  const archived = metadata?.archived === true;
   const worksFor = typeof metadata?.parent_session_id === "string" ? metadata.parent_session_id : null;
   return (
     <header className="chat-header">
@@ -90,8 +92,8 @@ export function ChatHeader() {
             <MenuItem icon={archived ? <ArchiveRestore /> : <Archive />} onSelect={() => void page.sessions.archive(openId, !archived)}>
               {archived ? "Take back" : "Archive"}
             </MenuItem>
-            <MenuItem icon={<Trash2 />} danger onSelect={() => page.sessions.remove(openId)}>
-              Delete
+            <MenuItem icon={<Trash2 />} danger onSelect={() => page.sessions.remove([openId])}>
+              {branches.length > 1 ? "Delete this branch" : "Delete"}
             </MenuItem>
           </Menu>
         </>

@@ -97,8 +97,8 @@ export function Sidebar() {
           <section key={group.label} aria-label={group.label}>
             <h2>{group.label}</h2>
             <ul>
-              {group.sessions.map((summary) => (
-                <SessionRow key={summary.session_id} summary={summary} />
+              {group.rows.map((row) => (
+                <SessionRow key={row.key} row={row} />
               ))}
             </ul>
           </section>

@@ -4,7 +4,7 @@ import { asProblem } from "../api/problem";
 import { type JsonMap, type Summary, isMap } from "../api/types";
 import { newId } from "../state/ids";
 import type { Page } from "../state/page";
-import { removed } from "./list";
+import { branchesIn, removed } from "./list";
 
 /** How long a deleted session can be brought back. */
 const UNDO_MS = 7_000;
@@ -87,14 +87,32 @@ export class SessionCommands {
     this.page.store.patch({ list: { ...this.page.store.get().list, ...change } });
   }
 
-  async rename(id: string, title: string): Promise<void> {
+  /** A session and its branches, as far as they are listed: they are one row, and what is done to it is done to all. */
+  private withBranches(id: string): string[] {
+    const branches = branchesIn(this.page.store.get().list.sessions, id).map((summary) => summary.session_id);
+    return branches.length === 0 ? [id] : branches;
+  }
+
+  /** Shows a change before the server has it. */
+  private foresee(ids: string[], change: { title: string } | { pinned: boolean }): void {
     const { sessions } = this.page.store.get().list;
-    this.patch({ sessions: sessions.map((summary) => (summary.session_id === id ? { ...summary, title } : summary)) });
-    await this.change(id, { title });
+    this.patch({ sessions: sessions.map((summary) => (ids.includes(summary.session_id) ? { ...summary, ...change } : summary)) });
+  }
+
+  async rename(id: string, title: string): Promise<void> {
+    const ids = this.withBranches(id);
+    this.foresee(ids, { title });
+    await this.change(ids, { title });
+  }
+
+  private async change(ids: string[], change: JsonMap): Promise<boolean> {
+    const done = await Promise.all(ids.map((id) => this.changeOne(id, change)));
+    if (!ids.some((id) => this.later.has(id))) await this.refresh();
+    return done.every(Boolean);
   }
 
   /** Changes a session; one that is being answered, once that is over. */
-  private async change(id: string, change: JsonMap): Promise<boolean> {
+  private async changeOne(id: string, change: JsonMap): Promise<boolean> {
     const done = await this.page.attempt(async () => {
       try {
         await this.page.api.patchSession(id, change);
@@ -105,7 +123,6 @@ export class SessionCommands {
       }
       return true;
     });
-    if (!this.later.has(id)) await this.refresh();
     return done === true;
   }
 
@@ -113,7 +130,7 @@ export class SessionCommands {
   ended(id: string): void {
     const changes = this.later.get(id) ?? [];
     this.later.delete(id);
-    void changes.reduce((before, change) => before.then(() => this.change(id, change)), Promise.resolve(true));
+    void changes.reduce((before, change) => before.then(() => this.change([id], change)), Promise.resolve(true));
   }
 
   /** Lists those that were put away, or the others. */
@@ -123,36 +140,43 @@ export class SessionCommands {
   }
 
   async pin(id: string, pinned: boolean): Promise<void> {
-    const { sessions } = this.page.store.get().list;
-    this.patch({ sessions: sessions.map((summary) => (summary.session_id === id ? { ...summary, pinned } : summary)) });
-    await this.change(id, { metadata: { pinned } });
+    // One pin is enough for all branches, and what is unpinned must have none.
+    const ids = pinned ? [id] : this.withBranches(id);
+    this.foresee(ids, { pinned });
+    await this.change(ids, { metadata: { pinned } });
   }
 
   /** Puts a session away, or takes it back. It stays as it is. */
-  async archive(id: string, archived: boolean): Promise<void> {
+  async archive(id: string, archived: boolean, ids = this.withBranches(id)): Promise<void> {
     const { list, openId } = this.page.store.get();
-    if (list.archived !== archived) this.patch({ sessions: removed(list.sessions, id) });
-    if (!(await this.change(id, { metadata: { archived } }))) return;
-    if (archived && openId === id) this.page.go(null);
-    this.page.toast(archived ? "Session archived." : "Session taken back.", "info", { label: "Undo", run: () => void this.archive(id, !archived) });
+    if (list.archived !== archived) this.patch({ sessions: removed(list.sessions, ...ids) });
+    if (!(await this.change(ids, { metadata: { archived } }))) return;
+    if (archived && openId !== null && ids.includes(openId)) this.page.go(null);
+    this.page.toast(archived ? "Session archived." : "Session taken back.", "info", { label: "Undo", run: () => void this.archive(id, !archived, ids) });
   }
 
-  /** Takes a session away; for a while it can be brought back. */
-  remove(id: string): void {
+  /** Takes a session away, or some of its branches; for a while they can be brought back. Whoever looks at one goes to one that stays. */
+  remove(ids: string[]): void {
     const { list, openId } = this.page.store.get();
-    this.patch({ sessions: removed(list.sessions, id) });
-    if (openId === id) this.page.go(null);
-    const finish = () => {
-      if (!this.leaving.delete(id)) return;
-      void this.page.attempt(() => this.page.api.deleteSession(id)).then(() => this.refresh());
-    };
-    this.leaving.set(id, finish);
+    const [beside] = removed(branchesIn(list.sessions, ids[0] ?? null), ...ids);
+    this.patch({ sessions: removed(list.sessions, ...ids) });
+    const looked = openId !== null && ids.includes(openId);
+    if (looked) this.page.go(beside?.session_id ?? null);
+    const leaving = ids.map((id) => {
+      const finish = () => {
+        if (!this.leaving.delete(id)) return;
+        void this.page.attempt(() => this.page.api.deleteSession(id)).then(() => this.refresh());
+      };
+      this.leaving.set(id, finish);
+      return finish;
+    });
     const bringBack = () => {
-      this.leaving.delete(id);
+      for (const id of ids) this.leaving.delete(id);
       void this.refresh();
-      if (openId === id) this.page.go(id);
+      if (looked) this.page.go(openId);
     };
-    this.page.toast("Session deleted.", "info", { label: "Undo", run: bringBack }, UNDO_MS, finish);
+    const what = ids.length > 1 ? `Session deleted, with all ${ids.length} branches.` : beside ? "Branch deleted." : "Session deleted.";
+    this.page.toast(what, "info", { label: "Undo", run: bringBack }, UNDO_MS, () => leaving.forEach((finish) => finish()));
   }
 
   async fork(id: string, upto: number | null = null): Promise<void> {

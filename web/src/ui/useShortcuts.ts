@@ -1,7 +1,7 @@
 //! Listens for the keys of the page.
 
 import { useEffect } from "react";
-import { grouped } from "../sessions/list";
+import { grouped, hitIn } from "../sessions/list";
 import { type Page, usePage } from "../state/page";
 import { isComposing } from "./keys";
 import { currentOverlay, isDialogOpen, openOverlay } from "./overlay";
@@ -67,10 +67,10 @@ function run(id: ShortcutId, page: Page): boolean {
 
 function step(page: Page, by: number): boolean {
   const { list, openId } = page.store.get();
-  const shown = grouped(list.sessions, new Date()).flatMap((group) => group.sessions);
-  const at = shown.findIndex((summary) => summary.session_id === openId);
-  const next = shown[at < 0 ? 0 : at + by];
-  if (next) page.go(next.session_id);
+  const rows = grouped(list.sessions, new Date()).flatMap((group) => group.rows);
+  const at = rows.findIndex(({ members }) => members.some(({ session_id }) => session_id === openId));
+  const next = rows[at < 0 ? 0 : at + by]?.newest;
+  if (next) page.go(next.session_id, hitIn(next));
   return true;
 }
 
