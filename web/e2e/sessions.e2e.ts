@@ -205,6 +205,15 @@ async function exported(tab: Tab): Promise<string> {
   return (await downloading).path();
 }
 
+test("a file is called like its session", async () => {
+  const tab = await Tab.session(browser, server, await named("Ebb / flow: Zoë", "hello"));
+  await tab.page.getByRole("heading", { name: "Ebb / flow: Zoë", level: 1 }).waitFor();
+  const downloading = tab.page.waitForEvent("download");
+  await tab.menu("Session menu", "Export as Markdown");
+  expect((await downloading).suggestedFilename()).toBe("Ebb - flow- Zoë.md");
+  await tab.quiet();
+});
+
 test("a session is exported and imported again", async () => {
   const id = await named("Exported", "hello");
   const tab = await Tab.session(browser, server, id);

@@ -3,6 +3,7 @@
 import { asProblem } from "../api/problem";
 import { type JsonMap, type Summary, isMap } from "../api/types";
 import { newId } from "../state/ids";
+import { fileName } from "./fileName";
 import type { Page } from "../state/page";
 import { branchesIn, removed } from "./list";
 
@@ -188,14 +189,22 @@ export class SessionCommands {
 
   async exportJson(id: string): Promise<void> {
     const session = await this.page.attempt(() => this.page.api.exportSession(id));
-    if (session) download(`${id}.json`, "application/json", JSON.stringify(session, null, 2));
+    if (session) download(`${fileName(this.titleOf(id), id)}.json`, "application/json", JSON.stringify(session, null, 2));
   }
 
   async exportMarkdown(id: string, title: string): Promise<void> {
     const session = await this.page.attempt(() => this.page.api.session(id, null));
     if (!session) return;
     const part = await this.page.attempt(() => import("./markdown"));
-    if (part) download(`${id}.md`, "text/markdown", part.markdownOf(title, session.messages));
+    if (part) download(`${fileName(this.titleOf(id), id)}.md`, "text/markdown", part.markdownOf(title, session.messages));
+  }
+
+  /** What a session is called, if anybody or anything gave it a name. */
+  private titleOf(id: string): string {
+    const { list, conversation } = this.page.store.get();
+    const listed = list.sessions.find((summary) => summary.session_id === id)?.title;
+    const stored = conversation?.sessionId === id ? conversation.metadata.title : null;
+    return listed ?? (typeof stored === "string" ? stored : "");
   }
 
   async importFile(file: File): Promise<void> {
@@ -236,7 +245,7 @@ export function download(name: string, type: string, text: string): void {
   const url = URL.createObjectURL(new Blob([text], { type }));
   const link = document.createElement("a");
   link.href = url;
-  link.download = name.replace(/[^\w.-]+/g, "-");
+  link.download = name;
   link.click();
   // Some browsers begin to read only after this.
   setTimeout(() => URL.revokeObjectURL(url), 60_000);
