@@ -88,7 +88,14 @@ export class Tab {
 
   async say(text: string): Promise<void> {
     await this.composer.fill(text);
-    await this.composer.press("Enter");
+    await this.send();
+  }
+
+  /** Sends what is written, as one does here. */
+  async send(): Promise<void> {
+    const fingers = await this.page.evaluate(() => matchMedia("(pointer: coarse)").matches);
+    if (fingers) await this.page.locator(".composer .send").tap();
+    else await this.composer.press("Enter");
   }
 
   /** Says something and waits for the end of the answer. */
@@ -103,7 +110,7 @@ export class Tab {
   }
 
   get sessionId(): string {
-    return decodeURIComponent(/#\/s\/(.+)$/.exec(this.page.url())?.[1] ?? "");
+    return decodeURIComponent(/#\/s\/(.+?)(?:@\d+)?$/.exec(this.page.url())?.[1] ?? "");
   }
 
   /** Brings the list of sessions into view, which on a phone is out of the way until it is wanted. */

@@ -211,7 +211,8 @@ test("editing a message asks again in a branch, and branches can be walked", asy
   await tab.page.locator(".bubble").click();
   await tab.page.getByRole("button", { name: "Edit and ask again" }).click();
   await tab.page.getByRole("textbox", { name: "Edit message" }).fill("think about it");
-  await tab.page.keyboard.press("Enter");
+  if (onPhone) await tab.page.getByRole("button", { name: "Ask again" }).click();
+  else await tab.page.keyboard.press("Enter");
   await tab.answer.getByText("Yes.").waitFor();
   await tab.page.getByText("2/2").waitFor();
   await tab.page.getByRole("button", { name: "Previous branch" }).click();
@@ -228,7 +229,8 @@ test("what was written instead of a message stays until it is sent", async () =>
   await field.fill("think about it");
   const branches = (url: URL) => url.pathname.endsWith("/branches");
   await tab.page.route(branches, (route) => route.abort());
-  await field.press("Enter");
+  if (onPhone) await tab.page.getByRole("button", { name: "Ask again" }).click();
+  else await field.press("Enter");
   await tab.page.getByRole("alert").getByText("The server cannot be reached.").waitFor();
   expect(await field.inputValue()).toBe("think about it");
   await tab.page.unroute(branches);
@@ -333,7 +335,7 @@ test("commands complete with the keyboard and answer in place of the model", asy
   await tab.page.keyboard.press("Tab");
   await expect.poll(() => tab.composer.inputValue()).toBe("/title ");
   await tab.composer.pressSequentially("Harbour");
-  await tab.page.keyboard.press("Enter");
+  await tab.send();
   await tab.page.getByRole("heading", { name: "Harbour", level: 1 }).waitFor();
   await tab.idle();
   await tab.page.locator(".bubble", { hasText: "/title Harbour" }).waitFor();

@@ -302,6 +302,9 @@ test("a part of the page that cannot be loaded says so, takes nothing else with 
   await tab.answer.getByText("Aye.").waitFor();
   const gone = (url: URL) => /\/assets\/(Inspector|SettingsDialog)-/.test(url.pathname);
   await tab.page.route(gone, (route) => route.abort("internetdisconnected"));
+  // What was fetched ahead is gone with the page.
+  await tab.page.reload();
+  await tab.answer.getByText("Aye.").waitFor();
   await tab.page.getByRole("button", { name: "Inspector" }).click();
   const inspector = tab.page.getByRole("complementary", { name: "Inspector" });
   await inspector.getByText("This part of the page could not be loaded.").waitFor();

@@ -112,6 +112,7 @@ for (const [who, asked] of [["an agent", "run the check"], ["a task inside of it
     await deny.waitFor();
     await tab.showSessions();
     await tab.page.getByRole("button", { name: "New session" }).click();
+    await tab.showSessions();
     await mark.waitFor();
     await row(tab, title).locator(".session-link").click();
     await deny.click();
@@ -203,6 +204,15 @@ async function exported(tab: Tab): Promise<string> {
   await tab.menu("Session menu", "Export as JSON");
   return (await downloading).path();
 }
+
+test("a file is called like its session", async () => {
+  const tab = await Tab.session(browser, server, await named("Ebb / flow: Zoë", "hello"));
+  await tab.page.getByRole("heading", { name: "Ebb / flow: Zoë", level: 1 }).waitFor();
+  const downloading = tab.page.waitForEvent("download");
+  await tab.menu("Session menu", "Export as Markdown");
+  expect((await downloading).suggestedFilename()).toBe("Ebb - flow- Zoë.md");
+  await tab.quiet();
+});
 
 test("a session is exported and imported again", async () => {
   const id = await named("Exported", "hello");

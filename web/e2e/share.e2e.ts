@@ -104,3 +104,18 @@ test("who opens a link in the middle of an answer sees no half of it, and who ca
   await page.context().close();
   await tab.quiet();
 });
+
+test("a file that is dropped where the page has no use for it is not opened in its place", async () => {
+  const { link } = await server.api<{ link: string }>(`/sessions/${await server.session("hello")}/shares`, {});
+  const { page } = await follow(`${server.url}/#/shared/${link}`);
+  await page.getByText("Aye.").waitFor();
+  const opened = await page.evaluate(() =>
+    ["dragover", "drop"].map((kind) => {
+      const dataTransfer = new DataTransfer();
+      dataTransfer.items.add(new File(["x"], "x.txt"));
+      return document.body.dispatchEvent(new DragEvent(kind, { bubbles: true, cancelable: true, dataTransfer }));
+    }),
+  );
+  expect(opened).toEqual([false, false]);
+  await page.context().close();
+});

@@ -210,7 +210,7 @@ test("a conversation goes on at the size of a phone, by touch", async () => {
   await tab.page.locator(".session-link", { hasText: "Free berths" }).first().tap();
   await tab.page.locator(".sidebar").waitFor({ state: "detached" });
   await tab.composer.fill("hello");
-  await tab.page.getByRole("button", { name: "Send (Enter)" }).tap();
+  await tab.page.getByRole("button", { name: "Send", exact: true }).tap();
   await tab.answer.getByText("Aye.").waitFor();
   await tab.quiet();
 });

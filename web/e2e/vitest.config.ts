@@ -2,7 +2,7 @@ import { defineConfig } from "vitest/config";
 import { Tally } from "../scripts/tally.ts";
 
 /** What people do on a phone, too, is tested there with the same words. */
-const ON_PHONES = ["chat", "connection", "inspector", "plugins", "reading", "sessions", "tools"];
+const ON_PHONES = ["branches", "chat", "connection", "inspector", "plugins", "reading", "sessions", "tools", "writing"];
 
 // What is waited for comes when it comes; a busy machine takes longer than the second that polls have by themselves.
 const shared = { testTimeout: 60_000, hookTimeout: 60_000, expect: { poll: { timeout: 15_000 } } };

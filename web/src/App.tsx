@@ -11,8 +11,8 @@ import { useApp, usePage } from "./state/page";
 import { Broken } from "./ui/Boundary";
 import { Modal } from "./ui/Modal";
 import { Toasts } from "./ui/Toasts";
-import { later } from "./ui/later";
-import { openOverlay, useOverlay } from "./ui/overlay";
+import { type Later, later } from "./ui/later";
+import { leaveSession, openOverlay, useOverlay } from "./ui/overlay";
 import { setSidebar, useNarrow, useSidebar } from "./ui/sidebar";
 import { useCover } from "./ui/useCover";
 import { useShortcuts } from "./ui/useShortcuts";
@@ -24,7 +24,7 @@ interface Closable {
 }
 
 /** A dialog that is loaded when it is opened. */
-function dialog<P extends Closable>(load: () => Promise<{ default: ComponentType<P> }>): ComponentType<P> {
+function dialog<P extends Closable>(load: () => Promise<{ default: ComponentType<P> }>): Later<P> {
   return later(load, {
     failed: ({ onClose }, again) => (
       <Modal title="Not loaded" onClose={onClose}>
@@ -34,12 +34,12 @@ function dialog<P extends Closable>(load: () => Promise<{ default: ComponentType
   });
 }
 
-const loadPalette = () => import("./ui/Palette");
-const Palette = dialog(loadPalette);
+const Palette = dialog(() => import("./ui/Palette"));
 const SettingsDialog = dialog(() => import("./settings/SettingsDialog"));
 const SessionSettings = dialog(() => import("./settings/SessionSettings"));
 const ShareDialog = dialog(() => import("./sessions/ShareDialog"));
 const ShortcutsDialog = dialog(() => import("./settings/ShortcutsDialog"));
+const DIALOGS = [Palette, SettingsDialog, SessionSettings, ShareDialog, ShortcutsDialog];
 const SharedPage = later(() => import("./shared/SharedPage"), {
   failed: (_, again) => (
     <main className="gate">
@@ -94,9 +94,9 @@ function Frame() {
   useCover(narrow && !sidebar && panel !== null, ".inspector", '.chat-header [aria-label="Inspector"]', () => page.store.patch({ panel: null }));
   useShortcuts();
   useTabTitle();
-  // Whoever opens the palette types at once; it must not come after the first letters.
+  // Whoever opens a dialog types at once; it must not come after the first letters.
   useEffect(() => {
-    const timer = setTimeout(() => void loadPalette().catch(() => undefined), 1_000);
+    const timer = setTimeout(() => DIALOGS.forEach((dialog) => dialog.preload()), 1_000);
     return () => clearTimeout(timer);
   }, []);
   return (
@@ -123,6 +123,7 @@ function Overlays() {
   const overlay = useOverlay();
   const openId = useApp((state) => state.openId);
   const close = () => openOverlay(null);
+  useEffect(() => leaveSession, [openId]);
   return (
     <>
       {overlay === "palette" && <Palette onClose={close} />}

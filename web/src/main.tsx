@@ -13,6 +13,13 @@ followAppearance();
 const page = new Page(new Client("/api/v1", storage()));
 void page.start();
 
+// The browser would open a file that is dropped in place of the page, also where the page has no use for it.
+for (const kind of ["dragover", "drop"] as const) {
+  addEventListener(kind, (event) => {
+    if (event.dataTransfer?.types.includes("Files")) event.preventDefault();
+  });
+}
+
 const root = document.getElementById("root");
 if (root) {
   createRoot(root).render(

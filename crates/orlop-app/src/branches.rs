@@ -8,6 +8,8 @@ use orlop_core::{Error, Map, Message, Result, Role, Session, Value};
 
 /// The metadata of a branch: the session it left and the place of the message, `SESSION#INDEX`.
 const POINT: &str = "branch_point";
+/// The metadata of a branch: the session that all its branches come from, however often they branched.
+const FAMILY: &str = "branch_of";
 /// How many branches of branches are followed, and how many tries of one place are known.
 const MAX_DEPTH: usize = 64;
 const MAX_TRIES: usize = 1_000;
@@ -47,10 +49,12 @@ impl Application {
         let lock = app.acquire_session_lock(id).await?;
         let (place, message) = app.asked_at(id, index).await?;
         let (_, point) = app.point_of(id, place).await?;
+        let family = app.metadata_of(id).await?.metadata().get(FAMILY).cloned();
         let upto = i64::try_from(place).unwrap_or(i64::MAX) - 1;
         let fork = app.fork_stored(id, Some(upto), new_id).await?;
         lock.release().await;
-        let patch = Map::from_iter([(POINT.to_owned(), point.into())]);
+        let family = family.unwrap_or_else(|| id.into());
+        let patch = Map::from_iter([(POINT.to_owned(), point.into()), (FAMILY.to_owned(), family)]);
         self.patch_session(&fork, patch).await?;
         Ok(Branch { session_id: fork, message })
     }
@@ -130,6 +134,16 @@ impl Application {
         }
         Err(Error::bad_state("the session is a branch of too many branches; fork it instead"))
     }
+}
+
+/// What a copy keeps of a session: it is no branch of what the session is a branch of.
+pub(crate) fn unbranched(copy: Session) -> Session {
+    if ![POINT, FAMILY].iter().any(|key| copy.metadata().contains_key(*key)) {
+        return copy;
+    }
+    let mut metadata = copy.metadata().clone();
+    metadata.retain(|key, _| key != POINT && key != FAMILY);
+    copy.with_metadata(metadata)
 }
 
 /// Where a session left another one.

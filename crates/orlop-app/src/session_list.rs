@@ -33,6 +33,9 @@ pub struct Summary {
     /// Whether its user put it away.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub archived: bool,
+    /// Of a branch, the session that all its branches come from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub branch_of: Option<String>,
     /// What plugins add, each under its name.
     #[serde(flatten)]
     pub plugins: Map,
@@ -50,6 +53,7 @@ impl From<Head> for Summary {
             message_count: head.message_count,
             pinned: head.pinned,
             archived: head.archived,
+            branch_of: head.branch_of,
             plugins: Map::new(),
         }
     }

@@ -2,6 +2,7 @@
 //! that belong to it, and is durable when it returns.
 
 use crate::application::{Application, Loaded, Step};
+use crate::branches::unbranched;
 use crate::lock::{SessionLock, Wait};
 use crate::persist;
 use crate::scope::check_id;
@@ -552,8 +553,9 @@ impl Application {
     }
 }
 
-/// A fork is neither put away nor at the top because the session it was made of is.
+/// A fork is neither put away, nor at the top, nor a branch because the session it was made of is.
 pub(crate) fn without_marks(fork: Session) -> Session {
+    let fork = unbranched(fork);
     if !["archived", "pinned"].iter().any(|mark| fork.metadata().contains_key(*mark)) {
         return fork;
     }

@@ -18,6 +18,8 @@ const PARENT: &str = "parent_session_id";
 /// What stored metadata has in it if a session was put away, or is to be at the top.
 const ARCHIVED: &str = "\"archived\":true";
 const PINNED: &str = "\"pinned\":true";
+/// What it has in it if a session is a branch.
+const BRANCH: &str = "\"branch_of\":";
 
 const DEFAULT_LIMIT: usize = 50;
 const MAX_LIMIT: usize = 1000;
@@ -37,12 +39,13 @@ pub(crate) fn head_of(row: &mut Row) -> Result<Head> {
 
 /// The same with what metadata says, as far as it was read.
 pub(crate) fn marked(head: Head, stored: &str) -> Result<Head> {
-    if !stored.contains(ARCHIVED) && !stored.contains(PINNED) {
+    if ![ARCHIVED, PINNED, BRANCH].iter().any(|mark| stored.contains(mark)) {
         return Ok(head);
     }
     let metadata: Map = from_json("metadata of a session", stored)?;
     let is = |key: &str| metadata.get(key) == Some(&Value::Bool(true));
-    Ok(Head { pinned: is("pinned"), archived: is("archived"), ..head })
+    let branch_of = metadata.get("branch_of").and_then(Value::as_str).map(str::to_owned);
+    Ok(Head { pinned: is("pinned"), archived: is("archived"), branch_of, ..head })
 }
 
 /// What is in a session, its lists as pieces and its metadata as JSON text.
@@ -149,10 +152,12 @@ pub(crate) fn load(tx: &mut dyn Tx, scope: &Scope, id: &str) -> Result<Option<St
 pub(crate) fn head(tx: &mut dyn Tx, scope: &Scope, id: &str) -> Result<Option<Head>> {
     let find = tx.dialect().find_text();
     let sql = format!(
-        "SELECT {HEAD}, CASE WHEN {find}(metadata, $4) > 0 OR {find}(metadata, $5) > 0 THEN metadata ELSE '' END \
+        "SELECT {HEAD}, CASE WHEN {find}(metadata, $4) > 0 OR {find}(metadata, $5) > 0 OR {find}(metadata, $6) > 0 \
+         THEN metadata ELSE '' END \
          FROM sessions WHERE tenant = $1 AND user_id = $2 AND id = $3"
     );
-    let row = tx.row(&sql, &params![scope.tenant(), scope.user(), id, ARCHIVED, PINNED])?;
+    let marks = params![scope.tenant(), scope.user(), id, ARCHIVED, PINNED, BRANCH];
+    let row = tx.row(&sql, &marks)?;
     let Some(mut row) = row else { return Ok(None) };
     let head = head_of(&mut row)?;
     marked(head, &row.text()?).map(Some)
@@ -248,8 +253,8 @@ fn list_rows(
         None => {
             let parent = format!("\"{PARENT}\":");
             let mut has = Vec::new();
-            for text in [parent, ARCHIVED.to_owned(), PINNED.to_owned()] {
-                params.push(text.into());
+            for text in [parent.as_str(), ARCHIVED, PINNED, BRANCH] {
+                params.push(text.to_owned().into());
                 has.push(format!("{find}(metadata, ${}) > 0", params.len()));
             }
             format!("CASE WHEN {} THEN metadata ELSE '' END", has.join(" OR "))

@@ -1262,6 +1262,8 @@ export interface components {
             pinned: boolean;
             /** @description Whether its user put it away. */
             archived: boolean;
+            /** @description Of a branch, the session that all its branches come from. */
+            branch_of?: string | null;
         } & {
             [key: string]: unknown;
         };
@@ -1330,6 +1332,8 @@ export interface components {
             pinned: boolean;
             /** @description Whether its user put it away. */
             archived: boolean;
+            /** @description Of a branch, the session that all its branches come from. */
+            branch_of?: string | null;
             /**
              * Format: uint
              * @description The position of the first message that is here.
@@ -1893,6 +1897,8 @@ export interface components {
             pinned: boolean;
             /** @description Whether its user put it away. */
             archived: boolean;
+            /** @description Of a branch, the session that all its branches come from. */
+            branch_of?: string | null;
             /**
              * Format: uint
              * @description The position of the message.

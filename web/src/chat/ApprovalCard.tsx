@@ -1,12 +1,13 @@
 //! A call that waits for a person: allow it, refuse it, remember the answer, or answer its question.
 
-import { type FormEvent, useId, useState } from "react";
+import { type FormEvent, type RefObject, useId, useRef, useState } from "react";
 import type { JsonMap, RememberScope } from "../api/types";
 import { answersOf, readDialog } from "../actions/dialog";
 import { plainText } from "../actions/safe";
 import { FormFields } from "../actions/FormFields";
 import type { Approval, ToolItem } from "../state/items";
 import { usePage } from "../state/page";
+import { focusChat, isFocusLost } from "../ui/focus";
 import { Preview } from "./ToolResult";
 
 interface Props {
@@ -24,6 +25,7 @@ function Permission({ tool, approval }: Props) {
   // What the model is told of a refusal; `null` as long as nobody wants to say something.
   const [reason, setReason] = useState<string | null>(null);
   const [sent, setSent] = useState(false);
+  const [card, leave] = useLeaving<HTMLDivElement>();
   const decide = async (decision: "allow" | "deny") => {
     setSent(true);
     const done = await page.chat.decide(approval.requestId, tool.callId, {
@@ -32,9 +34,10 @@ function Permission({ tool, approval }: Props) {
       ...(decision === "deny" && reason?.trim() ? { reason: reason.trim() } : {}),
     });
     if (!done) setSent(false);
+    else leave();
   };
   return (
-    <div className="approval" role="group" aria-label={`May ${tool.name} run?`}>
+    <div ref={card} className="approval" role="group" aria-label={`May ${tool.name} run?`}>
       <p className="approval-reason" dir="auto">
         <InlineCode text={approval.reason || `May ${tool.name} run?`} />
       </p>
@@ -123,17 +126,28 @@ function scopes(approval: Approval): { scope: RememberScope; rules: string[] }[]
     .filter(({ rules }) => rules.length > 0);
 }
 
+/** A card that goes once it is answered. If it has the keyboard then, that goes on to where one writes. */
+function useLeaving<T extends HTMLElement>(): [RefObject<T | null>, () => void] {
+  const card = useRef<T>(null);
+  const leave = () => {
+    if (isFocusLost() || card.current?.contains(document.activeElement)) focusChat();
+  };
+  return [card, leave];
+}
+
 function Question({ tool, approval, form }: Props & { form: JsonMap }) {
   const page = usePage();
   const dialog = readDialog(form);
   const [given, setGiven] = useState<JsonMap>({});
   const [errors, setErrors] = useState<Record<string, string>>({});
   const [sent, setSent] = useState(false);
+  const [card, leave] = useLeaving<HTMLFormElement>();
   if (!dialog) return null;
   const decide = async (decision: "allow" | "deny", input?: JsonMap) => {
     setSent(true);
     const done = await page.chat.decide(approval.requestId, tool.callId, { decision, ...(input ? { input } : {}) });
     if (!done) setSent(false);
+    else leave();
   };
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -145,7 +159,7 @@ function Question({ tool, approval, form }: Props & { form: JsonMap }) {
     void decide("allow", { answer: isForm ? answers.values : (answers.values.answer ?? null) });
   };
   return (
-    <form className="approval" aria-label={dialog.title} onSubmit={submit} noValidate>
+    <form ref={card} className="approval" aria-label={dialog.title} onSubmit={submit} noValidate>
       <p className="approval-reason" dir="auto">{dialog.title}</p>
       <FormFields inputs={dialog.inputs} given={given} errors={errors} onChange={setGiven} hideLabel={dialog.inputs.length === 1 && dialog.inputs[0]?.label === dialog.title} />
       <div className="row">

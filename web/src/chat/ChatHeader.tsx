@@ -6,7 +6,7 @@ import { useActionDialog } from "../actions/ActionDialog";
 import { ElementIcon } from "../actions/ElementIcon";
 import { elementsOf } from "../actions/elements";
 import { RenameDialog } from "../sessions/RenameDialog";
-import { titleInView, titleOf } from "../sessions/list";
+import { branchesIn, titleInView, titleOf } from "../sessions/list";
 import { useApp, usePage } from "../state/page";
 import { isBusy } from "../state/conversation";
 import { IconButton } from "../ui/IconButton";
@@ -28,7 +28,10 @@ export function ChatHeader() {
   const elements = useMemo(() => elementsOf(all, "session_action"), [all]);
   const start = useActionDialog();
   const title = titleOf({ title: useApp(titleInView) });
-  const [pinned, archived] = [metadata?.pinned === true, metadata?.archived === true];
+  const sessions = useApp((state) => state.list.sessions);
+  const branches = useMemo(() => branchesIn(sessions, openId), [sessions, openId]);
+  const pinned = metadata?.pinned === true || branches.some((branch) => branch.pinned);
+  const archived = metadata?.archived === true;
   const worksFor = typeof metadata?.parent_session_id === "string" ? metadata.parent_session_id : null;
   return (
     <header className="chat-header">
@@ -88,13 +91,13 @@ export function ChatHeader() {
             <MenuItem icon={archived ? <ArchiveRestore /> : <Archive />} onSelect={() => void page.sessions.archive(openId, !archived)}>
               {archived ? "Take back" : "Archive"}
             </MenuItem>
-            <MenuItem icon={<Trash2 />} danger onSelect={() => page.sessions.remove(openId)}>
-              Delete
+            <MenuItem icon={<Trash2 />} danger onSelect={() => page.sessions.remove([openId])}>
+              {branches.length > 1 ? "Delete this branch" : "Delete"}
             </MenuItem>
           </Menu>
         </>
       )}
-      {renaming && openId && <RenameDialog id={openId} title={title} onClose={() => openOverlay(null)} />}
+      {renaming && openId && <RenameDialog key={openId} id={openId} title={title} onClose={() => openOverlay(null)} />}
     </header>
   );
 }

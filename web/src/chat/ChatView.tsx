@@ -5,6 +5,7 @@ import { useMemo } from "react";
 import { DisplaysAt } from "../actions/DisplayCard";
 import { NOTHING_SHOWN, isBusy, itemsShown } from "../state/conversation";
 import { useApp, usePage } from "../state/page";
+import { NOT_LOADED } from "../state/transcript";
 import { Announcer } from "./Announcer";
 import { AgentChoice } from "./AgentChoice";
 import { ChatHeader } from "./ChatHeader";
@@ -20,6 +21,7 @@ export function ChatView() {
   const page = usePage();
   const conversation = useApp((state) => state.conversation);
   const displays = useApp((state) => state.displays);
+  const place = useApp((state) => state.place);
   const attachments = useAttachments();
   const dragged = useDroppedFiles(attachments.add);
   const shown = useMemo(() => (conversation ? itemsShown(conversation) : NOTHING_SHOWN), [conversation]);
@@ -46,6 +48,8 @@ export function ChatView() {
           sessionId={conversation?.sessionId ?? "new"}
           {...shown}
           busy={busy}
+          place={place}
+          whole={conversation?.messages[0] !== NOT_LOADED}
           shown={displays.shown.findLast(({ placement }) => placement === "inline")?.number}
           after={
             <>

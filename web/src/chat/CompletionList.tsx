@@ -6,7 +6,7 @@ import { useInView } from "../ui/useInView";
 
 interface Props {
   id: string;
-  list: Completion[];
+  list: readonly Completion[];
   at: number;
   onTake: (completion: Completion) => void;
 }

@@ -1,16 +1,19 @@
 //! Where the user writes: grows with its text, takes files, completes, and keeps drafts.
 
 import { ArrowUp, Paperclip, Square } from "lucide-react";
-import { type ClipboardEvent, type KeyboardEvent, useEffect, useId, useLayoutEffect, useRef, useState } from "react";
+import { type ClipboardEvent, type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
 import type { Completion } from "../api/types";
 import { isBusy } from "../state/conversation";
 import { isGoing } from "../state/outbox";
 import { useApp, usePage } from "../state/page";
 import { IconButton } from "../ui/IconButton";
+import { isComposing, isSending } from "../ui/keys";
+import { useFingers, usesFingers } from "../ui/media";
+import { useGrowing } from "../ui/useGrowing";
 import { AttachmentList } from "./AttachmentList";
 import { CompletionList } from "./CompletionList";
 import { QueuedList } from "./QueuedList";
-import { complete } from "./completion";
+import { complete, isComplete } from "./completion";
 import { keepDraft, keptDraft } from "./drafts";
 import type { Attachments } from "./useAttachments";
 import { useCompletions } from "./useCompletions";
@@ -31,20 +34,16 @@ export function Composer({ attachments, footer, gauge }: { attachments: Attachme
   const listId = useId();
   const limitId = useId();
   const [attaching, setAttaching] = useState(false);
+  const fingers = useFingers();
   const completions = useCompletions(text.slice(0, cursor), focused);
 
   useEffect(() => {
     setText(keptDraft(openId));
-    if (matchMedia("(pointer: fine)").matches) box.current?.focus();
+    if (!usesFingers()) box.current?.focus();
   }, [openId]);
   useEffect(() => keepDraft(openId, text), [openId, text]);
-  useLayoutEffect(() => {
-    const area = box.current;
-    if (!area) return;
-    area.style.height = "auto";
-    area.style.height = `${Math.min(area.scrollHeight, innerHeight * 0.4)}px`;
-    // An empty field is as high as its hint, which is another while the agent works.
-  }, [text, busy]);
+  // An empty field is as high as its hint, which is another while the agent works.
+  useGrowing(box, text, busy);
 
   const { canSend, send, held } = useSending(openId, text, attachments.list, () => {
     setText("");
@@ -71,20 +70,20 @@ export function Composer({ attachments, footer, gauge }: { attachments: Attachme
   };
 
   const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {
-    if (event.nativeEvent.isComposing) return;
-    const open = completions.list.length > 0;
+    if (isComposing(event.nativeEvent)) return;
+    const chosen = completions.list[completions.at];
+    const open = chosen !== undefined;
     if (open && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
       event.preventDefault();
       completions.move(event.key === "ArrowDown" ? 1 : -1);
-    } else if (open && (event.key === "Tab" || (event.key === "Enter" && !event.shiftKey))) {
+    } else if (open && (event.key === "Tab" || (event.key === "Enter" && !event.shiftKey && !isComplete(text, cursor, chosen)))) {
       event.preventDefault();
-      const chosen = completions.list[completions.at];
-      if (chosen) void take(chosen);
+      void take(chosen);
     } else if (open && event.key === "Escape") {
       event.preventDefault();
       event.stopPropagation();
       completions.close();
-    } else if (event.key === "Enter" && !event.shiftKey) {
+    } else if (isSending(event.nativeEvent)) {
       event.preventDefault();
       send();
     }
@@ -123,6 +122,7 @@ export function Composer({ attachments, footer, gauge }: { attachments: Attachme
           value={text}
           placeholder={busy ? "Write the next message; it waits its turn" : "Ask anything. / for commands, @ for files"}
           aria-label="Message"
+          enterKeyHint={fingers ? "enter" : "send"}
           aria-autocomplete="list"
           aria-haspopup="listbox"
           aria-controls={completions.list.length > 0 ? listId : undefined}
@@ -169,7 +169,7 @@ export function Composer({ attachments, footer, gauge }: { attachments: Attachme
             </IconButton>
           )}
           {(!busy || canSend) && (
-            <IconButton label={busy ? "Send when the answer is done" : "Send (Enter)"} className="send" disabled={!canSend} onClick={send}>
+            <IconButton label={busy ? "Send when the answer is done" : fingers ? "Send" : "Send (Enter)"} className="send" disabled={!canSend} onClick={send}>
               <ArrowUp />
             </IconButton>
           )}

@@ -18,6 +18,10 @@ interface Props extends Shown {
   after: React.ReactNode;
   /** Grows with everything behind the last item that somebody asked to see. */
   shown?: number;
+  /** The message to begin at, instead of the end. */
+  place?: { index: number } | null;
+  /** Whether all messages are here; before that, more come above. */
+  whole?: boolean;
 }
 
 /** So near to the end counts as the end. */
@@ -32,7 +36,7 @@ const SETTLE_MS = 600;
 /** So long after a key, a wheel or a finger the view moves by it. */
 const BY_HAND_MS = 1_000;
 
-export function MessageList({ sessionId, items, settled, busy, after, shown = 0 }: Props) {
+export function MessageList({ sessionId, items, settled, busy, after, shown = 0, place = null, whole = true }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
   const list = useRef<VirtualizerHandle>(null);
   const sticks = useRef(true);
@@ -61,10 +65,29 @@ export function MessageList({ sessionId, items, settled, busy, after, shown = 0 
     toEnd();
   }, [toEnd]);
 
+  const [target, setTarget] = useState<string | null>(null);
+  const goingTo = useRef(place);
   useLayoutEffect(() => {
-    stick();
-    // Only when another session is shown: where the reader is matters more than what comes.
-  }, [sessionId, stick]);
+    goingTo.current = place;
+    if (!place) stick();
+    // Only when another session or message is shown: where the reader is matters more than what comes.
+  }, [sessionId, place, stick]);
+
+  // The message may come later than the end, and what comes above it moves it.
+  useLayoutEffect(() => {
+    if (!goingTo.current) return;
+    const { index } = goingTo.current;
+    const found = items.findIndex((item) => standsAt(item, index));
+    if (whole) goingTo.current = null;
+    if (found < 0) {
+      if (whole) stick();
+      return;
+    }
+    sticks.current = false;
+    goingUntil.current = 0;
+    setTarget(items[found]?.key ?? null);
+    list.current?.scrollToIndex(found);
+  }, [items, place, whole, stick]);
 
   // Text that grows, code that gets its colours, cards that open: all of it moves the end.
   useEffect(() => {
@@ -125,6 +148,7 @@ export function MessageList({ sessionId, items, settled, busy, after, shown = 0 
   }, [items, settled, worksIn, printing]);
 
   const letGo = () => {
+    goingTo.current = null;
     goingUntil.current = 0;
     byHandUntil.current = performance.now() + BY_HAND_MS;
   };
@@ -145,11 +169,11 @@ export function MessageList({ sessionId, items, settled, busy, after, shown = 0 
   return (
     <div className="messages">
       <div className="scroller" ref={scroller} onScroll={onScroll} onWheel={letGo} onTouchMove={letGo} onKeyDown={onKey} onPointerDown={letGo} tabIndex={0} role="region" aria-label="Conversation">
-        <div className="column" onClick={onTap}>
+        <div className="column" onClick={onTap} onAnimationEnd={({ animationName }) => animationName === "target" && setTarget(null)}>
           <div role="feed" aria-busy={busy} aria-label="Messages">
             <Virtualizer ref={list} scrollRef={scroller} data={items} itemSize={120} bufferSize={600} keepMounted={kept}>
-              {(item, place) => (
-                <div className="item" data-kind={item.kind} data-next={items[place + 1]?.kind} data-last={place === items.length - 1 || undefined} key={item.key} role="article" aria-posinset={place + 1} aria-setsize={items.length} aria-label={labelOf(item)} onFocus={() => setWorksIn(item.key)}>
+              {(item, at) => (
+                <div className="item" data-kind={item.kind} data-target={item.key === target || undefined} data-next={items[at + 1]?.kind} data-last={at === items.length - 1 || undefined} key={item.key} role="article" aria-posinset={at + 1} aria-setsize={items.length} aria-label={labelOf(item)} onFocus={() => setWorksIn(item.key)}>
                   <Boundary key={item.kind} instead={() => <p className="note">This cannot be shown here. Show JSON, or an export of the session, has it.</p>}>
                     <ItemView item={item} />
                   </Boundary>
@@ -171,6 +195,12 @@ export function MessageList({ sessionId, items, settled, busy, after, shown = 0 
 
 function distanceToEnd(view: HTMLElement): number {
   return view.scrollHeight - view.scrollTop - view.clientHeight;
+}
+
+/** Whether an item shows the message at a position. */
+function standsAt(item: Item, index: number): boolean {
+  if (item.kind === "tool") return item.callIndex === index || item.resultIndex === index;
+  return "index" in item && item.index === index;
 }
 
 function labelOf(item: Item): string {

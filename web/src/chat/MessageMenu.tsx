@@ -1,6 +1,6 @@
 //! What else can be done with a message: buttons of plugins, forking, removing, looking at it.
 
-import { Braces, Ellipsis, GitBranch, Trash2 } from "lucide-react";
+import { Braces, Ellipsis, GitBranch, Link, Trash2 } from "lucide-react";
 import { useMemo, useState } from "react";
 import type { Message } from "../api/types";
 import { elementsOf } from "../actions/elements";
@@ -8,10 +8,11 @@ import { ElementIcon } from "../actions/ElementIcon";
 import { useActionDialog } from "../actions/ActionDialog";
 import type { Seen } from "../state/chat";
 import { isBusy } from "../state/conversation";
-import { useApp, usePage } from "../state/page";
+import { type Page, addressOf, useApp, usePage } from "../state/page";
 import { IconButton } from "../ui/IconButton";
 import { Menu, MenuItem, MenuSeparator } from "../ui/Menu";
 import { Modal } from "../ui/Modal";
+import { NOT_COPIED, copyText } from "../ui/clipboard";
 
 interface Props {
   /** Which message it is, where that is not plain. */
@@ -50,6 +51,9 @@ export function MessageMenu({ about, index, message, raw, onRaw }: Props) {
         <MenuItem icon={<GitBranch />} disabled={busy} onSelect={() => void page.chat.fork(page.chat.seen(index))}>
           Continue in a copy from here
         </MenuItem>
+        <MenuItem icon={<Link />} onSelect={() => void copyLink(page, index)}>
+          Copy the link to it
+        </MenuItem>
         <MenuItem icon={<Braces />} onSelect={onRaw}>
           {raw ? "Hide JSON" : "Show JSON"}
         </MenuItem>
@@ -78,4 +82,11 @@ export function MessageMenu({ about, index, message, raw, onRaw }: Props) {
       )}
     </>
   );
+}
+
+async function copyLink(page: Page, index: number): Promise<void> {
+  const address = new URL(addressOf(page.store.get().openId ?? "", index), location.href);
+  const done = await copyText(address.href);
+  if (done) page.toast("The link is copied.");
+  else page.toast(NOT_COPIED, "error");
 }

@@ -1,7 +1,8 @@
 //! What the user wrote; it can be edited, which asks again in a branch beside this one.
 
 import { Check, ChevronLeft, ChevronRight, Copy, Pencil } from "lucide-react";
-import { type KeyboardEvent, useState } from "react";
+import { type KeyboardEvent, type RefObject, useEffect, useRef, useState } from "react";
+import { flushSync } from "react-dom";
 import { plainText } from "../actions/safe";
 import { isMap } from "../api/types";
 import type { Seen } from "../state/chat";
@@ -11,7 +12,10 @@ import { useApp, usePage } from "../state/page";
 import { ranIn } from "../state/ran";
 import { useTries } from "../state/tries";
 import { IconButton } from "../ui/IconButton";
+import { isComposing, isSending } from "../ui/keys";
+import { useFingers } from "../ui/media";
 import { useCopied } from "../ui/useCopied";
+import { useGrowing } from "../ui/useGrowing";
 import { Folded, FoldedWords } from "./Folded";
 import { MessageMenu } from "./MessageMenu";
 import { PartList } from "./Parts";
@@ -22,6 +26,11 @@ export function UserMessage({ item }: { item: UserItem }) {
   // What stands at this place may change while somebody writes.
   const [editing, setEditing] = useState<Seen | null>(null);
   const [raw, setRaw] = useState(false);
+  const editButton = useRef<HTMLButtonElement>(null);
+  const giveUp = () => {
+    flushSync(() => setEditing(null));
+    editButton.current?.focus();
+  };
   const { message, index } = item;
   const compaction = message.metadata?.compaction;
   const ran = ranIn(message);
@@ -42,7 +51,7 @@ export function UserMessage({ item }: { item: UserItem }) {
   return (
     <div className="user-message" data-pending={item.pending || undefined}>
       {editing && index !== null ? (
-        <EditMessage text={text} seen={editing} onDone={() => setEditing(null)} />
+        <EditMessage text={text} seen={editing} onDone={() => setEditing(null)} onGiveUp={giveUp} />
       ) : (
         <>
           <div className="bubble" dir="auto">
@@ -57,7 +66,7 @@ export function UserMessage({ item }: { item: UserItem }) {
           {index !== null && (
             <div className="message-tools">
               <BranchWalker index={index} />
-              <UserTools text={text} onEdit={() => setEditing(page.chat.seen(index))} />
+              <UserTools text={text} editButton={editButton} onEdit={() => setEditing(page.chat.seen(index))} />
               <MessageMenu index={index} message={message} raw={raw} onRaw={() => setRaw(!raw)} />
             </div>
           )}
@@ -72,7 +81,7 @@ export function UserMessage({ item }: { item: UserItem }) {
   );
 }
 
-function UserTools({ text, onEdit }: { text: string; onEdit: () => void }) {
+function UserTools({ text, editButton, onEdit }: { text: string; editButton: RefObject<HTMLButtonElement | null>; onEdit: () => void }) {
   const [copied, copy] = useCopied();
   const busy = useApp((state) => state.conversation !== null && isBusy(state.conversation));
   return (
@@ -80,17 +89,32 @@ function UserTools({ text, onEdit }: { text: string; onEdit: () => void }) {
       <IconButton label={copied ? "Copied" : "Copy message"} onClick={() => copy(text)}>
         {copied ? <Check /> : <Copy />}
       </IconButton>
-      <IconButton label="Edit and ask again" disabled={busy} onClick={onEdit}>
+      <IconButton ref={editButton} label="Edit and ask again" disabled={busy} onClick={onEdit}>
         <Pencil />
       </IconButton>
     </>
   );
 }
 
-function EditMessage({ text, seen, onDone }: { text: string; seen: Seen; onDone: () => void }) {
+interface EditProps {
+  text: string;
+  seen: Seen;
+  onDone: () => void;
+  onGiveUp: () => void;
+}
+
+function EditMessage({ text, seen, onDone, onGiveUp }: EditProps) {
   const page = usePage();
   const [draft, setDraft] = useState(text);
   const [placed, setPlaced] = useState(seen.placed);
+  const fingers = useFingers();
+  const box = useRef<HTMLTextAreaElement>(null);
+  useGrowing(box, draft);
+  useEffect(() => {
+    const area = box.current;
+    area?.focus();
+    area?.setSelectionRange(area.value.length, area.value.length);
+  }, []);
   const send = async () => {
     if (draft.trim() === "") return;
     if (await page.chat.branch({ ...seen, placed }, draft)) onDone();
@@ -98,20 +122,20 @@ function EditMessage({ text, seen, onDone }: { text: string; seen: Seen; onDone:
     else setPlaced(page.chat.seen(seen.index)?.placed ?? placed);
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key === "Escape") {
+    if (event.key === "Escape" && !isComposing(event.nativeEvent)) {
       event.stopPropagation();
-      onDone();
+      onGiveUp();
     }
-    if (event.key === "Enter" && !event.shiftKey && !event.nativeEvent.isComposing) {
+    if (isSending(event.nativeEvent)) {
       event.preventDefault();
       void send();
     }
   };
   return (
     <div className="edit-message">
-      <textarea dir="auto" aria-label="Edit message" value={draft} onChange={(event) => setDraft(event.target.value)} onKeyDown={onKeyDown} autoFocus rows={3} />
+      <textarea ref={box} dir="auto" aria-label="Edit message" enterKeyHint={fingers ? "enter" : "send"} value={draft} onChange={(event) => setDraft(event.target.value)} onKeyDown={onKeyDown} rows={1} />
       <div className="row-end">
-        <button type="button" className="button" onClick={onDone}>
+        <button type="button" className="button" onClick={onGiveUp}>
           Cancel
         </button>
         <button type="button" className="button primary" onClick={() => void send()} disabled={draft.trim() === ""}>
@@ -131,7 +155,7 @@ function BranchWalker({ index }: { index: number }) {
   if (!tries) return null;
   const ids = tries.sessions.map((summary) => summary.session_id);
   const at = tries.current ?? ids.length - 1;
-  const to = (number: number) => page.go(ids[number] ?? null);
+  const to = (number: number) => page.go(ids[number] ?? null, tries.message_index);
   return (
     <span className="walker" role="group" aria-label="Branches">
       <IconButton label="Previous branch" disabled={at === 0} onClick={() => to(at - 1)}>

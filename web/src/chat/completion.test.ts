@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { complete, mayComplete, readCompletions } from "./completion";
+import { complete, isComplete, mayComplete, narrowed, readCompletions } from "./completion";
 
 test("commands complete at the beginning, mentions at a word", () => {
   expect(["/", "/mo", "@", "see @src/ma", 'see @"my no'].map(mayComplete)).toEqual([true, true, true, true, true]);
@@ -18,4 +18,21 @@ test("a completion takes the place of characters before the cursor", () => {
 // covers: J-25
 test("what is no completion is dropped", () => {
   expect(readCompletions([1, "x", { display: "no text" }, { replacement: "/model ", start: -1, display: "/model" }])).toMatchObject([{ replacement: "/model ", start: -1, display: "/model" }]);
+});
+
+test("of completions for a text that grew, those are left that it leads to", () => {
+  const found = readCompletions(["/tell ", "/title "].map((replacement) => ({ replacement, start: -2 })));
+  expect(narrowed(found, "/t", "/t")).toBe(found);
+  expect(narrowed(found, "/t", "/tI")).toMatchObject([{ replacement: "/title ", start: -3 }]);
+  expect(narrowed(found, "/t", "/title")).toMatchObject([{ replacement: "/title ", start: -6 }]);
+  expect(narrowed(found, "/t", "/tu")).toEqual([]);
+  expect(narrowed(found, "/t", "/m")).toEqual([]);
+  const [left] = narrowed(found, "/t", "/title");
+  expect(left && complete("/title", 6, left.start, left.replacement).text).toBe("/title ");
+});
+
+test("a command that is typed in full needs no completion", () => {
+  const [title] = readCompletions([{ replacement: "/title ", start: -6 }]);
+  expect(title && isComplete("/title", 6, title)).toBe(true);
+  expect(title && isComplete("x /titl", 7, { ...title, start: -5 })).toBe(false);
 });

@@ -29,3 +29,21 @@ export function complete(text: string, cursor: number, start: number, replacemen
   const kept = before.slice(0, before.length + Math.min(0, Math.max(start, -before.length))).join("");
   return { text: kept + replacement + text.slice(cursor), cursor: kept.length + replacement.length };
 }
+
+/** Whether a completion has nothing to add to what is written. */
+export function isComplete(text: string, cursor: number, { start, replacement }: Completion): boolean {
+  return complete(text, cursor, start, replacement).text.trim() === text.trim();
+}
+
+/** What is left of completions that were found behind `then`, now that the text goes up to `now`: those that what was typed since leads to. */
+export function narrowed(list: readonly Completion[], then: string, now: string): readonly Completion[] {
+  if (now === then) return list;
+  if (!now.startsWith(then)) return [];
+  const written = [...now];
+  const more = written.length - [...then].length;
+  return list.flatMap((completion) => {
+    const start = completion.start - more;
+    const typed = written.slice(start).join("").toLowerCase();
+    return completion.replacement.toLowerCase().startsWith(typed) ? [{ ...completion, start }] : [];
+  });
+}

@@ -1,40 +1,41 @@
 //! Completions for what is being written, asked for as it changes.
 
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import type { Completion, JsonMap } from "../api/types";
 import { usePage } from "../state/page";
-import { mayComplete, readCompletions } from "./completion";
+import { mayComplete, narrowed, readCompletions } from "./completion";
 
 export interface Completions {
-  list: Completion[];
+  list: readonly Completion[];
   at: number;
   move: (by: number) => void;
-  choose: (at: number) => void;
   close: () => void;
   /** What stands for a completion that is taken, in a text that has it already; a plugin may give another. */
   taken: (text: string, completion: Completion) => Promise<string>;
 }
 
+const NOTHING: { before: string; list: readonly Completion[] } = { before: "", list: [] };
+
 export function useCompletions(before: string, active: boolean): Completions {
   const page = usePage();
-  const [list, setList] = useState<Completion[]>([]);
-  const [at, setAt] = useState(0);
+  const [found, setFound] = useState(NOTHING);
+  const [chosen, setChosen] = useState({ at: 0, before });
+  // Until the next list is here, the one there is may be of a text that was shorter.
+  const list = useMemo(() => narrowed(found.list, found.before, before), [found, before]);
+  const at = chosen.before === before ? chosen.at : 0;
   const closedFor = useRef<string | null>(null);
   useEffect(() => {
     const agent = page.agentId();
     if (!active || !agent || !mayComplete(before) || closedFor.current === before) {
-      setList([]);
+      setFound(NOTHING);
       return;
     }
     const asked = new AbortController();
     const timer = setTimeout(() => {
       page.api
         .completions(agent, page.store.get().openId, before, asked.signal)
-        .then((found) => {
-          setList(readCompletions(found).slice(0, 50));
-          setAt(0);
-        })
-        .catch(() => setList([]));
+        .then((items) => setFound({ before, list: readCompletions(items).slice(0, 50) }))
+        .catch(() => !asked.signal.aborted && setFound(NOTHING));
     }, 60);
     return () => {
       clearTimeout(timer);
@@ -44,11 +45,10 @@ export function useCompletions(before: string, active: boolean): Completions {
   return {
     list,
     at,
-    move: (by) => setAt((now) => (now + by + list.length) % Math.max(1, list.length)),
-    choose: setAt,
+    move: (by) => setChosen({ before, at: (at + by + list.length) % Math.max(1, list.length) }),
     close: () => {
       closedFor.current = before;
-      setList([]);
+      setFound(NOTHING);
     },
     taken: async (text, completion) => {
       const agent = page.agentId();

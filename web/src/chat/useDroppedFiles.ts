@@ -1,6 +1,7 @@
 //! Files that are dropped anywhere on the page. The browser would open them in its place.
 
 import { useEffect, useRef, useState } from "react";
+import { isDialogOpen } from "../ui/overlay";
 
 /** Hands on what is dropped, and says whether files are being dragged. Behind a dialog nothing is taken. */
 export function useDroppedFiles(add: (files: Iterable<File>) => void): boolean {
@@ -41,8 +42,4 @@ export function useDroppedFiles(add: (files: Iterable<File>) => void): boolean {
 /** What is dragged, if it has files. A text is the browser's to put where it is dropped. */
 function filesIn({ dataTransfer }: DragEvent): DataTransfer | null {
   return dataTransfer?.types.includes("Files") ? dataTransfer : null;
-}
-
-function isDialogOpen(): boolean {
-  return document.querySelector('[role="dialog"]') !== null;
 }

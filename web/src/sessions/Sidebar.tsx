@@ -11,6 +11,7 @@ import { LinkState } from "../ui/LinkState";
 import { Menu, MenuItem, MenuSeparator } from "../ui/Menu";
 import { openOverlay } from "../ui/overlay";
 import { shortcutText } from "../ui/shortcuts";
+import { isNarrow, setSidebar } from "../ui/sidebar";
 import { SessionRow } from "./SessionRow";
 import { grouped } from "./list";
 
@@ -22,6 +23,10 @@ export function Sidebar() {
   const elements = useMemo(() => elementsOf(all, "session_list_action"), [all]);
   const groups = useMemo(() => grouped(list.sessions, new Date()), [list.sessions]);
   const file = useRef<HTMLInputElement>(null);
+  const begin = () => {
+    page.go(null);
+    if (isNarrow()) setSidebar(false);
+  };
   return (
     <nav className="sidebar" aria-label="Sessions">
       <div className="sidebar-head">
@@ -67,7 +72,7 @@ export function Sidebar() {
           }}
         />
       </div>
-      <button type="button" className="button new-session" onClick={() => page.go(null)}>
+      <button type="button" className="button new-session" onClick={begin}>
         <Plus aria-hidden /> New session
       </button>
       <div className="search">
@@ -92,8 +97,8 @@ export function Sidebar() {
           <section key={group.label} aria-label={group.label}>
             <h2>{group.label}</h2>
             <ul>
-              {group.sessions.map((summary) => (
-                <SessionRow key={summary.session_id} summary={summary} />
+              {group.rows.map((row) => (
+                <SessionRow key={row.key} row={row} />
               ))}
             </ul>
           </section>

@@ -3,8 +3,9 @@
 import { asProblem } from "../api/problem";
 import { type JsonMap, type Summary, isMap } from "../api/types";
 import { newId } from "../state/ids";
+import { fileName } from "./fileName";
 import type { Page } from "../state/page";
-import { removed } from "./list";
+import { branchesIn, removed } from "./list";
 
 /** How long a deleted session can be brought back. */
 const UNDO_MS = 7_000;
@@ -88,14 +89,32 @@ export class SessionCommands {
     this.page.store.patch({ list: { ...this.page.store.get().list, ...change } });
   }
 
-  async rename(id: string, title: string): Promise<void> {
+  /** A session and its branches, as far as they are listed: they are one row, and what is done to it is done to all. */
+  private withBranches(id: string): string[] {
+    const branches = branchesIn(this.page.store.get().list.sessions, id).map((summary) => summary.session_id);
+    return branches.length === 0 ? [id] : branches;
+  }
+
+  /** Shows a change before the server has it. */
+  private foresee(ids: string[], change: { title: string } | { pinned: boolean }): void {
     const { sessions } = this.page.store.get().list;
-    this.patch({ sessions: sessions.map((summary) => (summary.session_id === id ? { ...summary, title } : summary)) });
-    await this.change(id, { title });
+    this.patch({ sessions: sessions.map((summary) => (ids.includes(summary.session_id) ? { ...summary, ...change } : summary)) });
+  }
+
+  async rename(id: string, title: string): Promise<void> {
+    const ids = this.withBranches(id);
+    this.foresee(ids, { title });
+    await this.change(ids, { title });
+  }
+
+  private async change(ids: string[], change: JsonMap): Promise<boolean> {
+    const done = await Promise.all(ids.map((id) => this.changeOne(id, change)));
+    if (!ids.some((id) => this.later.has(id))) await this.refresh();
+    return done.every(Boolean);
   }
 
   /** Changes a session; one that is being answered, once that is over. */
-  private async change(id: string, change: JsonMap): Promise<boolean> {
+  private async changeOne(id: string, change: JsonMap): Promise<boolean> {
     const done = await this.page.attempt(async () => {
       try {
         await this.page.api.patchSession(id, change);
@@ -106,7 +125,6 @@ export class SessionCommands {
       }
       return true;
     });
-    if (!this.later.has(id)) await this.refresh();
     return done === true;
   }
 
@@ -114,7 +132,7 @@ export class SessionCommands {
   ended(id: string): void {
     const changes = this.later.get(id) ?? [];
     this.later.delete(id);
-    void changes.reduce((before, change) => before.then(() => this.change(id, change)), Promise.resolve(true));
+    void changes.reduce((before, change) => before.then(() => this.change([id], change)), Promise.resolve(true));
   }
 
   /** Lists those that were put away, or the others. */
@@ -124,36 +142,43 @@ export class SessionCommands {
   }
 
   async pin(id: string, pinned: boolean): Promise<void> {
-    const { sessions } = this.page.store.get().list;
-    this.patch({ sessions: sessions.map((summary) => (summary.session_id === id ? { ...summary, pinned } : summary)) });
-    await this.change(id, { metadata: { pinned } });
+    // One pin is enough for all branches, and what is unpinned must have none.
+    const ids = pinned ? [id] : this.withBranches(id);
+    this.foresee(ids, { pinned });
+    await this.change(ids, { metadata: { pinned } });
   }
 
   /** Puts a session away, or takes it back. It stays as it is. */
-  async archive(id: string, archived: boolean): Promise<void> {
+  async archive(id: string, archived: boolean, ids = this.withBranches(id)): Promise<void> {
     const { list, openId } = this.page.store.get();
-    if (list.archived !== archived) this.patch({ sessions: removed(list.sessions, id) });
-    if (!(await this.change(id, { metadata: { archived } }))) return;
-    if (archived && openId === id) this.page.go(null);
-    this.page.toast(archived ? "Session archived." : "Session taken back.", "info", { label: "Undo", run: () => void this.archive(id, !archived) });
+    if (list.archived !== archived) this.patch({ sessions: removed(list.sessions, ...ids) });
+    if (!(await this.change(ids, { metadata: { archived } }))) return;
+    if (archived && openId !== null && ids.includes(openId)) this.page.go(null);
+    this.page.toast(archived ? "Session archived." : "Session taken back.", "info", { label: "Undo", run: () => void this.archive(id, !archived, ids) });
   }
 
-  /** Takes a session away; for a while it can be brought back. */
-  remove(id: string): void {
+  /** Takes a session away, or some of its branches; for a while they can be brought back. Whoever looks at one goes to one that stays. */
+  remove(ids: string[]): void {
     const { list, openId } = this.page.store.get();
-    this.patch({ sessions: removed(list.sessions, id) });
-    if (openId === id) this.page.go(null);
-    const finish = () => {
-      if (!this.leaving.delete(id)) return;
-      void this.page.attempt(() => this.page.api.deleteSession(id)).then(() => this.refresh());
-    };
-    this.leaving.set(id, finish);
+    const [beside] = removed(branchesIn(list.sessions, ids[0] ?? null), ...ids);
+    this.patch({ sessions: removed(list.sessions, ...ids) });
+    const looked = openId !== null && ids.includes(openId);
+    if (looked) this.page.go(beside?.session_id ?? null);
+    const leaving = ids.map((id) => {
+      const finish = () => {
+        if (!this.leaving.delete(id)) return;
+        void this.page.attempt(() => this.page.api.deleteSession(id)).then(() => this.refresh());
+      };
+      this.leaving.set(id, finish);
+      return finish;
+    });
     const bringBack = () => {
-      this.leaving.delete(id);
+      for (const id of ids) this.leaving.delete(id);
       void this.refresh();
-      if (openId === id) this.page.go(id);
+      if (looked) this.page.go(openId);
     };
-    this.page.toast("Session deleted.", "info", { label: "Undo", run: bringBack }, UNDO_MS, finish);
+    const what = ids.length > 1 ? `Session deleted, with all ${ids.length} branches.` : beside ? "Branch deleted." : "Session deleted.";
+    this.page.toast(what, "info", { label: "Undo", run: bringBack }, UNDO_MS, () => leaving.forEach((finish) => finish()));
   }
 
   /** Goes on in a copy of all there is. */
@@ -170,14 +195,22 @@ export class SessionCommands {
 
   async exportJson(id: string): Promise<void> {
     const session = await this.page.attempt(() => this.page.api.exportSession(id));
-    if (session) download(`${id}.json`, "application/json", JSON.stringify(session, null, 2));
+    if (session) download(`${fileName(this.titleOf(id), id)}.json`, "application/json", JSON.stringify(session, null, 2));
   }
 
   async exportMarkdown(id: string, title: string): Promise<void> {
     const session = await this.page.attempt(() => this.page.api.session(id, null));
     if (!session) return;
     const part = await this.page.attempt(() => import("./markdown"));
-    if (part) download(`${id}.md`, "text/markdown", part.markdownOf(title, session.messages));
+    if (part) download(`${fileName(this.titleOf(id), id)}.md`, "text/markdown", part.markdownOf(title, session.messages));
+  }
+
+  /** What a session is called, if anybody or anything gave it a name. */
+  private titleOf(id: string): string {
+    const { list, conversation } = this.page.store.get();
+    const listed = list.sessions.find((summary) => summary.session_id === id)?.title;
+    const stored = conversation?.sessionId === id ? conversation.metadata.title : null;
+    return listed ?? (typeof stored === "string" ? stored : "");
   }
 
   async importFile(file: File): Promise<void> {
@@ -218,7 +251,7 @@ export function download(name: string, type: string, text: string): void {
   const url = URL.createObjectURL(new Blob([text], { type }));
   const link = document.createElement("a");
   link.href = url;
-  link.download = name.replace(/[^\w.-]+/g, "-");
+  link.download = name;
   link.click();
   // Some browsers begin to read only after this.
   setTimeout(() => URL.revokeObjectURL(url), 60_000);

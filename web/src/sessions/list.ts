@@ -1,4 +1,4 @@
-//! The list of sessions as a value: upserts by id, groups by day, pinned ones first.
+//! The list of sessions as a value: upserts by id, one row for all branches, groups by day, pinned ones first.
 
 import type { Event, Summary } from "../api/types";
 import type { AppState } from "../state/app";
@@ -9,8 +9,48 @@ export function upserted(sessions: readonly Summary[], summary: Summary): Summar
   return [...others, summary].sort((a, b) => b.updated_at.localeCompare(a.updated_at));
 }
 
-export function removed(sessions: readonly Summary[], id: string): Summary[] {
-  return sessions.filter((held) => held.session_id !== id);
+export function removed(sessions: readonly Summary[], ...ids: string[]): Summary[] {
+  return sessions.filter((held) => !ids.includes(held.session_id));
+}
+
+/** A row of the list: a session, or all branches of one. */
+export interface Row {
+  key: string;
+  /** The one that changed last. */
+  newest: Summary;
+  members: Summary[];
+  pinned: boolean;
+}
+
+/** The rows of a list, in the order in which their first session stands there. Of those found by their words, each message that was found is one. */
+export function rowsOf(sessions: readonly Summary[]): Row[] {
+  const rows = new Map<string, Summary[]>();
+  for (const summary of sessions) {
+    const hit = hitIn(summary);
+    const key = hit === null ? familyOf(summary) : `${familyOf(summary)} ${hit} ${String(summary.snippet)}`;
+    rows.set(key, [...(rows.get(key) ?? []), summary]);
+  }
+  return [...rows].map(([key, members]) => {
+    const newest = members.reduce((one, other) => (other.updated_at > one.updated_at ? other : one));
+    return { key, newest, members, pinned: members.some(({ pinned }) => pinned) };
+  });
+}
+
+/** The session that all branches of one come from, itself where there are none. */
+function familyOf({ session_id, branch_of }: Summary): string {
+  return branch_of ?? session_id;
+}
+
+/** A session of the list and its branches there, the one that changed last first. */
+export function branchesIn(sessions: readonly Summary[], id: string | null): Summary[] {
+  const own = sessions.find((held) => held.session_id === id);
+  if (!own) return [];
+  return sessions.filter((held) => familyOf(held) === familyOf(own)).sort((a, b) => b.updated_at.localeCompare(a.updated_at));
+}
+
+/** Where the words stand that a session was found by. */
+export function hitIn(summary: Summary): number | null {
+  return typeof summary.message_index === "number" ? summary.message_index : null;
 }
 
 /** The list after an event; `null` if only the server knows what it looks like now. */
@@ -38,7 +78,7 @@ export function afterEvent(sessions: readonly Summary[], event: Event): Summary[
 
 export interface Group {
   label: string;
-  sessions: Summary[];
+  rows: Row[];
 }
 
 const DAY = 86_400_000;
@@ -46,17 +86,17 @@ const DAY = 86_400_000;
 /** Groups by when a session last changed, in the order in which they are shown. */
 export function grouped(sessions: readonly Summary[], now: Date): Group[] {
   const today = new Date(now.getFullYear(), now.getMonth(), now.getDate()).getTime();
-  const groups = new Map<string, Summary[]>();
-  const put = (label: string, summary: Summary) => {
+  const groups = new Map<string, Row[]>();
+  const put = (label: string, row: Row) => {
     const held = groups.get(label);
-    if (held) held.push(summary);
-    else groups.set(label, [summary]);
+    if (held) held.push(row);
+    else groups.set(label, [row]);
   };
-  const ordered = [...sessions].sort((a, b) => Number(b.pinned) - Number(a.pinned));
-  for (const summary of ordered) {
-    put(summary.pinned ? "Pinned" : dayLabel(Date.parse(summary.updated_at), today, now), summary);
+  const ordered = rowsOf(sessions).sort((a, b) => Number(b.pinned) - Number(a.pinned));
+  for (const row of ordered) {
+    put(row.pinned ? "Pinned" : dayLabel(Date.parse(row.newest.updated_at), today, now), row);
   }
-  return [...groups].map(([label, sessions]) => ({ label, sessions }));
+  return [...groups].map(([label, rows]) => ({ label, rows }));
 }
 
 function dayLabel(at: number, today: number, now: Date): string {
@@ -81,7 +121,7 @@ export function titleInView({ openId, list, conversation }: Pick<AppState, "open
   return (held ? held.title : conversation?.title)?.trim() || null;
 }
 
-const KNOWN = new Set(["session_id", "agent_id", "title", "created_at", "updated_at", "revision", "message_count", "message_index", "snippet"]);
+const KNOWN = new Set(["session_id", "agent_id", "title", "created_at", "updated_at", "revision", "message_count", "branch_of", "message_index", "snippet"]);
 
 /** The texts that plugins put beside a session in the list. */
 export function badgesOf(summary: Summary): string[] {

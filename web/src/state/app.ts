@@ -56,6 +56,8 @@ export interface AppState {
   list: SessionList;
   /** The session in view; `null` for one that does not exist yet. */
   openId: string | null;
+  /** The message in it to look at, if one was gone to; a new value each time somebody goes there. */
+  place: { index: number } | null;
   /** The agent for the next new session. */
   newAgent: string | null;
   /** Its model, where another than the agent's was chosen. */
@@ -87,6 +89,7 @@ export function initialState(): AppState {
     agents: [],
     list: { sessions: [], next: null, search: "", archived: false, phase: "loading", problem: null },
     openId: null,
+    place: null,
     newAgent: null,
     newModel: null,
     conversation: null,

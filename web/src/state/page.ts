@@ -48,7 +48,7 @@ export class Page {
     addEventListener("hashchange", () => {
       // What is read by a link has nothing in common with what is one's own.
       if (linkInAddress() !== this.store.get().shared) location.reload();
-      else if (this.store.get().access === "granted" && idInAddress() !== this.store.get().openId) this.followAddress();
+      else if (this.store.get().access === "granted" && !this.isShown(inAddress())) this.followAddress();
     });
   }
 
@@ -159,13 +159,19 @@ export class Page {
 
   /** Shows what the address names. */
   followAddress(): void {
-    const id = idInAddress();
+    const { id, index } = inAddress();
+    this.store.patch({ place: index === null ? null : { index } });
     if (id !== this.store.get().openId || !this.store.get().conversation) void this.chat.open(id);
   }
 
-  /** Goes to a session; `null` is a new one. */
-  go(id: string | null): void {
-    const hash = id === null ? "#/" : `#/s/${encodeURIComponent(id)}`;
+  private isShown({ id, index }: Address): boolean {
+    const { openId, place } = this.store.get();
+    return id === openId && index === (place?.index ?? null);
+  }
+
+  /** Goes to a session, and to a message in it; `null` is a new one. */
+  go(id: string | null, index: number | null = null): void {
+    const hash = id === null ? "#/" : addressOf(id, index);
     if (location.hash !== hash && (id !== null || location.hash !== "")) location.hash = hash;
     // The browser tells of the change later; another key may be pressed before that.
     this.followAddress();
@@ -219,9 +225,20 @@ function linkInAddress(): string | null {
   return named(/^#\/shared\/(.+)$/);
 }
 
-/** The session in the address, if there is one. */
-function idInAddress(): string | null {
-  return named(/^#\/s\/(.+)$/);
+interface Address {
+  id: string | null;
+  index: number | null;
+}
+
+/** Where a session is, or a message in it. */
+export function addressOf(id: string, index: number | null): string {
+  return `#/s/${encodeURIComponent(id)}${index === null ? "" : `@${index}`}`;
+}
+
+/** The session in the address, and the message, if they are named. */
+function inAddress(): Address {
+  const index = /^#\/s\/.+@(\d{1,9})$/.exec(location.hash)?.[1];
+  return { id: named(/^#\/s\/(.+?)(?:@\d{1,9})?$/), index: index === undefined ? null : Number(index) };
 }
 
 /** What the address names. Somebody may have typed it: what cannot be decoded is taken as it is, and nothing will be found by it. */

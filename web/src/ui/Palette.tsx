@@ -4,9 +4,10 @@ import { useEffect, useId, useMemo, useState } from "react";
 import { useActionDialog } from "../actions/ActionDialog";
 import { elementsOf } from "../actions/elements";
 import type { Summary } from "../api/types";
-import { titleInView, titleOf } from "../sessions/list";
+import { branchesIn, hitIn, rowsOf, titleInView, titleOf } from "../sessions/list";
 import { useApp, usePage } from "../state/page";
 import { Modal } from "./Modal";
+import { isComposing } from "./keys";
 import { openOverlay } from "./overlay";
 import { type ShortcutId, shortcutText } from "./shortcuts";
 import { showSidebar, toggleSidebar } from "./sidebar";
@@ -56,6 +57,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
         placeholder="Type to search"
         onChange={(event) => setText(event.target.value)}
         onKeyDown={(event) => {
+          if (isComposing(event.nativeEvent)) return;
           if (event.key === "ArrowDown" || event.key === "ArrowUp") {
             event.preventDefault();
             setAt((now) => (now + (event.key === "ArrowDown" ? 1 : -1) + entries.length) % Math.max(1, entries.length));
@@ -85,7 +87,8 @@ function useCommands(): Entry[] {
   const openId = useApp((state) => state.openId);
   const title = titleOf({ title: useApp(titleInView) });
   const shares = useApp((state) => state.info?.share_links ?? false);
-  const pinned = useApp((state) => state.conversation?.metadata.pinned === true);
+  const pinned = useApp((state) => branchesIn(state.list.sessions, state.openId).some((held) => held.pinned) || state.conversation?.metadata.pinned === true);
+  const branched = useApp((state) => branchesIn(state.list.sessions, state.openId).length > 1);
   const archived = useApp((state) => state.conversation?.metadata.archived === true);
   const start = useActionDialog();
   return useMemo(() => {
@@ -114,7 +117,7 @@ function useCommands(): Entry[] {
           command("Export as JSON", () => void page.sessions.exportJson(openId)),
           command("Export as Markdown", () => void page.sessions.exportMarkdown(openId, title)),
           command(archived ? "Take back from the archive" : "Archive", () => void page.sessions.archive(openId, !archived)),
-          command("Delete", () => page.sessions.remove(openId)),
+          command(branched ? "Delete this branch" : "Delete", () => page.sessions.remove([openId])),
         ]
       : [];
     const buttons = [...(openId ? elementsOf(elements, "session_action") : []), ...elementsOf(elements, "session_list_action")];
@@ -123,7 +126,7 @@ function useCommands(): Entry[] {
       ...ofSession,
       ...buttons.map((element) => ({ key: `${element.plugin}/${element.id}`, label: element.label, about: element.plugin, run: () => start(element) })),
     ];
-  }, [page, elements, openId, title, shares, pinned, archived, start]);
+  }, [page, elements, openId, title, shares, pinned, branched, archived, start]);
 }
 
 /** Sessions in the list at once, and those that the server finds by their words. */
@@ -149,13 +152,14 @@ function useFoundSessions(text: string): Entry[] {
     };
   }, [text, page]);
   return useMemo(() => {
-    const near = listed.filter((summary) => titleOf(summary).toLowerCase().includes(text.toLowerCase())).slice(0, 20);
+    const near = listed.filter((summary) => titleOf(summary).toLowerCase().includes(text.toLowerCase()));
     const ids = new Set(near.map((summary) => summary.session_id));
-    return [...near, ...found.filter((summary) => !ids.has(summary.session_id))].map((summary) => ({
+    const rows = [...rowsOf(near).slice(0, 20), ...rowsOf(found.filter((summary) => !ids.has(summary.session_id)))];
+    return rows.map(({ newest: summary }) => ({
       key: summary.session_id,
       label: titleOf(summary),
       about: "session",
-      run: () => page.go(summary.session_id),
+      run: () => page.go(summary.session_id, hitIn(summary)),
     }));
   }, [listed, found, text, page]);
 }

@@ -1,8 +1,8 @@
 //! Whether the list of sessions is shown. On small screens it lies over the chat and begins closed.
 
-import { useSyncExternalStore } from "react";
 import type { Page } from "../state/page";
 import { Store, useStore } from "../state/store";
+import { useMedia } from "./media";
 import { remembered } from "./remembered";
 
 const NARROW = "(max-width: 760px)";
@@ -24,17 +24,6 @@ export function useNarrow(): boolean {
 export function useSidebarSeen(panel: boolean): boolean {
   const replaced = useMedia(NO_ROOM) && panel;
   return useSidebar() && !replaced;
-}
-
-function useMedia(text: string): boolean {
-  return useSyncExternalStore(
-    (changed) => {
-      const query = matchMedia(text);
-      query.addEventListener("change", changed);
-      return () => query.removeEventListener("change", changed);
-    },
-    () => matchMedia(text).matches,
-  );
 }
 
 export function setSidebar(open: boolean): void {

@@ -1,9 +1,10 @@
 //! Listens for the keys of the page.
 
 import { useEffect } from "react";
-import { grouped } from "../sessions/list";
+import { grouped, hitIn } from "../sessions/list";
 import { type Page, usePage } from "../state/page";
-import { currentOverlay, openOverlay } from "./overlay";
+import { isComposing } from "./keys";
+import { currentOverlay, isDialogOpen, openOverlay } from "./overlay";
 import { type ShortcutId, shortcutOf } from "./shortcuts";
 import { toggleSidebar } from "./sidebar";
 
@@ -11,14 +12,19 @@ export function useShortcuts(): void {
   const page = usePage();
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
-      if (event.defaultPrevented || event.isComposing) return;
+      if (event.defaultPrevented || isComposing(event)) return;
       const id = shortcutOf(event);
-      if (!id || (id === "stop" && (currentOverlay() !== null || inOtherField(event.target)))) return;
+      if (!id || (isDialogOpen() && !isOfDialogs(id)) || (id === "stop" && inOtherField(event.target))) return;
       if (run(id, page)) event.preventDefault();
     };
     addEventListener("keydown", onKeyDown);
     return () => removeEventListener("keydown", onKeyDown);
   }, [page]);
+}
+
+/** Whether a key counts in front of the page, too: a dialog of the page gives way to another. Behind it nothing must change. */
+function isOfDialogs(id: ShortcutId): boolean {
+  return currentOverlay() !== null && (id === "palette" || id === "settings" || id === "shortcuts");
 }
 
 /** Whether a key was pressed in a field that has a use for Esc of its own: any but the one for messages. */
@@ -61,10 +67,10 @@ function run(id: ShortcutId, page: Page): boolean {
 
 function step(page: Page, by: number): boolean {
   const { list, openId } = page.store.get();
-  const shown = grouped(list.sessions, new Date()).flatMap((group) => group.sessions);
-  const at = shown.findIndex((summary) => summary.session_id === openId);
-  const next = shown[at < 0 ? 0 : at + by];
-  if (next) page.go(next.session_id);
+  const rows = grouped(list.sessions, new Date()).flatMap((group) => group.rows);
+  const at = rows.findIndex(({ members }) => members.some(({ session_id }) => session_id === openId));
+  const next = rows[at < 0 ? 0 : at + by]?.newest;
+  if (next) page.go(next.session_id, hitIn(next));
   return true;
 }
 

@@ -239,6 +239,9 @@ pub struct Head {
     /// Whether its user put it away (`archived` in its metadata).
     #[serde(default)]
     pub archived: bool,
+    /// Of a branch, the session that all its branches come from (`branch_of` in its metadata).
+    #[serde(default)]
+    pub branch_of: Option<String>,
 }
 
 /// Which of the sessions that their user put away to list.

@@ -1,6 +1,7 @@
 //! Trying again: other words, or another answer, on a branch of the session.
 
 use crate::common::*;
+use orlop_app::store::ListQuery;
 use orlop_app::*;
 use orlop_core::*;
 
@@ -89,4 +90,23 @@ async fn a_place_that_is_not_there_is_refused() {
     assert_eq!(error(again("s", -3, "x")).await.class(), ErrorClass::OutOfRange);
     let nowhere = ChatRequest { session_id: None, ..again("s", 0, "x") };
     assert_eq!(error(nowhere).await.class(), ErrorClass::BadArgument);
+}
+
+#[tokio::test]
+async fn branches_of_branches_come_from_one_session_and_copies_from_none() {
+    let (host, _) = open_door(&Scene::says(&["1", "2", "3", "4"])).await;
+    answered(&host, chat_with("s", "one", true)).await;
+    let (branch, _) = answered(&host, again("s", 0, "eins")).await;
+    answered(&host, chat_with(&branch, "two", true)).await;
+    let (inner, _) = answered(&host, again(&branch, 2, "zwei")).await;
+    let app = host.app();
+    app.fork_session(&inner, None, Some("copy")).await.unwrap();
+    app.fork_stored(&inner, None, Some("stored")).await.unwrap();
+    // Whatever becomes of those between.
+    app.delete_session(&branch, None).await.unwrap();
+    let listed = app.list_sessions(&ListQuery::default()).await.unwrap().sessions;
+    let of = |id: &str| listed.iter().find(|it| it.session_id == id).unwrap().branch_of.as_deref();
+    assert_eq!((of("s"), of(&inner)), (None, Some("s")));
+    assert_eq!((of("copy"), of("stored")), (None, None));
+    assert_eq!(tries(&host, "copy", 0).await, "[eins]");
 }

@@ -34,6 +34,9 @@ pub(crate) struct SessionSummary {
     pub(crate) pinned: bool,
     /// Whether its user put it away.
     pub(crate) archived: bool,
+    /// Of a branch, the session that all its branches come from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) branch_of: Option<String>,
     /// What plugins add, each under its name.
     #[serde(flatten)]
     pub(crate) plugins: Map,
@@ -47,7 +50,7 @@ impl From<Head> for SessionSummary {
 
 /// The fields of a session, alone or with what it is shown with. What a plugin of such a name adds cannot
 /// be told, since a key stands in an object once.
-const OWN_FIELDS: [&str; 14] = [
+const OWN_FIELDS: [&str; 15] = [
     "session_id",
     "agent_id",
     "title",
@@ -57,6 +60,7 @@ const OWN_FIELDS: [&str; 14] = [
     "message_count",
     "pinned",
     "archived",
+    "branch_of",
     "first_index",
     "messages",
     "metadata",
@@ -78,6 +82,7 @@ impl From<Summary> for SessionSummary {
             message_count: summary.message_count,
             pinned: summary.pinned,
             archived: summary.archived,
+            branch_of: summary.branch_of,
             plugins,
         }
     }
@@ -706,6 +711,7 @@ mod tests {
             message_count: 0,
             pinned: false,
             archived: false,
+            branch_of: Some("root".to_owned()),
             plugins,
         });
         let found = Found { summary, message_index: 3, snippet: "x".to_owned() };

@@ -58,6 +58,7 @@ async fn a_session_comes_back_as_it_was_saved(place: &Place) {
         message_count: 3,
         pinned: false,
         archived: false,
+        branch_of: None,
     };
     assert_eq!(stored.head, head);
     assert_eq!(again.head(&ana(), "s").await.unwrap(), Some(head.clone()));
@@ -341,6 +342,25 @@ async fn sessions_that_were_put_away_or_pinned_are_told_apart(place: &Place) {
     assert_eq!(marks("back").await, (false, false));
 }
 
+async fn a_branch_is_told_by_what_it_is_a_branch_of(place: &Place) {
+    let store = place.open();
+    for (id, metadata) in [
+        ("root", json!({"inner": {"branch_of": "other"}})),
+        ("branch", json!({"branch_of": "root"})),
+        ("odd", json!({"branch_of": 7})),
+    ] {
+        let lease = lease(&*store, &ana(), id).await;
+        let metadata = metadata.as_object().cloned();
+        let session = SessionWrite { metadata, ..Default::default() };
+        save(&*store, &ana(), &lease, session).await.unwrap();
+    }
+    let listed = store.list(&ana(), &ListQuery::default()).await.unwrap().heads;
+    for (listed, expected) in listed.into_iter().zip([None, Some("root"), None]) {
+        assert_eq!(listed.branch_of.as_deref(), expected, "{}", listed.id);
+        assert_eq!(store.head(&ana(), &listed.id).await.unwrap(), Some(listed));
+    }
+}
+
 async fn pages_go_on_where_the_last_one_ended(place: &Place) {
     let store = place.open();
     for number in 0..55 {
@@ -394,6 +414,8 @@ on_every_store! {
     sub_sessions_are_listed_only_if_asked_for;
     #[test]
     sessions_that_were_put_away_or_pinned_are_told_apart;
+    #[test]
+    a_branch_is_told_by_what_it_is_a_branch_of;
     #[test]
     pages_go_on_where_the_last_one_ended;
 }
