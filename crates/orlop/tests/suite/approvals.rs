@@ -38,7 +38,7 @@ fn own_program() {
 /// The command that runs the program.
 fn command_line() -> String {
     let test = std::env::current_exe().unwrap();
-    format!("{} --exact own_program --nocapture --quiet", test.display())
+    format!("{} --exact approvals::own_program --nocapture --quiet", test.display())
 }
 
 /// A place where the model calls the tool, and then says `end`.

@@ -115,7 +115,7 @@ fn open(place: &Place, arguments: &[&str]) -> Terminal {
 /// The same with variables.
 fn open_with(place: &Place, arguments: &[&str], variables: &[(&str, &str)]) -> Terminal {
     let mut command = CommandBuilder::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "own_program", "--nocapture", "--quiet"]);
+    command.args(["--exact", "chat_plugins::own_program", "--nocapture", "--quiet"]);
     let arguments = arguments.join("\n");
     let variables = [&[(ARGUMENTS, arguments.as_str())], variables].concat();
     let terminal = open_command(place, command, &variables, (80, 24));
@@ -332,7 +332,7 @@ async fn line_by_line_everything_is_reached_without_redrawing() {
     let mut command = place.program("sh");
     let test = std::env::current_exe().unwrap();
     let script = format!(
-        "printf 'hello\\n/palette\\nbook\\n1\\nseven\\n7\\ngo\\nn\\ngo\\ny\\n/templates\\n1\\n it is dry\\nhostile\\ny\\n/more\\n/quit\\n' | {} --exact own_program --nocapture --quiet",
+        "printf 'hello\\n/palette\\nbook\\n1\\nseven\\n7\\ngo\\nn\\ngo\\ny\\n/templates\\n1\\n it is dry\\nhostile\\ny\\n/more\\n/quit\\n' | {} --exact chat_plugins::own_program --nocapture --quiet",
         test.display()
     );
     command.args(["-c", &script]).env(ARGUMENTS, "--plain");
