@@ -16,7 +16,7 @@ const ENTRIES = ["plugin.js", "plugin.mjs", "plugin.cjs", "plugin.ts", "plugin.m
 
 // A function that ran often is compiled anew, on a thread of its own, and for milliseconds that takes the processor from the
 // next call. Ten times the usual budget spares short hooks that; a loop has used it up as soon as it matters. The V8 of Node 20
-// has that flag; newer ones do not, and would complain of it in the log of the plugin. They need nothing in its place.
+// has that flag; newer ones do not, and would complain of it in the log of the plugin.
 if (process.versions.v8.startsWith("11.3.")) setFlagsFromString("--interrupt-budget=675840");
 
 // What the compiler makes of TypeScript has other lines than the file. Node 22 leaves all lines where they are.

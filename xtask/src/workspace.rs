@@ -56,7 +56,7 @@ impl Workspace {
     /// Builds the program for tests, as the tests themselves have it built: any other call of cargo
     /// would choose other features of dependencies and compile most of them again.
     pub(crate) fn built_program(&self) -> Result<PathBuf, String> {
-        let arguments = ["test", "--workspace", "--locked", "--no-run", "--test", "cli_run"];
+        let arguments = ["test", "--workspace", "--locked", "--no-run", "--test", "mcp"];
         process::run(&mut self.cargo(arguments))?;
         Ok(self.program("debug"))
     }
