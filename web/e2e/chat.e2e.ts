@@ -268,6 +268,12 @@ test("what was meant for one message does not happen to another that took its pl
   await tab.quiet();
 });
 
+/** What somebody else does, the first time only. */
+function once(work: () => Promise<unknown>): () => Promise<unknown> {
+  let done: Promise<unknown> | null = null;
+  return () => (done ??= work());
+}
+
 test("messages with the same words are not taken for each other", async () => {
   const id = await server.session("hello", "hello", "hello");
   const tab = await Tab.session(browser, server, id);
@@ -290,9 +296,9 @@ test("messages with the same words are not taken for each other", async () => {
   expect(await count()).toBe(4);
   // The same if the page has not heard of it: the server knows.
   await ask();
+  const others = once(() => server.api(`/sessions/${id}/messages`, { role: "user", content: "hello" }));
   await tab.page.route(`**/sessions/${id}/slice`, async (route) => {
-    await tab.page.unroute(`**/sessions/${id}/slice`);
-    await server.api(`/sessions/${id}/messages`, { role: "user", content: "hello" });
+    await others();
     await route.continue();
   });
   await confirm();
@@ -315,9 +321,9 @@ test("a try after a failure takes nothing away that it has not seen", async () =
   const again = tab.page.locator(".failure").getByRole("button", { name: "Try again" });
   await again.waitFor();
   const path = `**/sessions/${tab.sessionId}/slice`;
+  const others = once(() => server.api(`/sessions/${tab.sessionId}/messages`, { role: "user", content: "from elsewhere" }));
   await tab.page.route(path, async (route) => {
-    await tab.page.unroute(path);
-    await server.api(`/sessions/${tab.sessionId}/messages`, { role: "user", content: "from elsewhere" });
+    await others();
     await route.continue();
   });
   await again.click();
