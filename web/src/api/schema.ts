@@ -1954,8 +1954,11 @@ export interface components {
              * @default false
              */
             queue: boolean;
-            /** @description What becomes of tool calls that a person should decide on. */
-            approval?: components["schemas"]["ApprovalPolicy"];
+            /**
+             * @description What becomes of tool calls that a person should decide on.
+             * @default wait
+             */
+            approval: components["schemas"]["ApprovalPolicy"];
         };
         /** @description What becomes of tool calls that a person should decide on. */
         ApprovalPolicy: "wait" | "allow" | "deny";
@@ -1985,7 +1988,10 @@ export interface components {
             request_id: string;
             /** @description Its session. */
             session_id: string;
-            /** @description `running`, `waiting`, `completed`, `failed` or `cancelled`. */
+            /**
+             * @description `queued` (it waits for its session, or is being prepared), `running`, `waiting`, `completed`,
+             *     `failed` or `cancelled`.
+             */
             status: unknown;
             /** @description The agent that answers. */
             agent_id?: string | null;
@@ -2345,8 +2351,10 @@ export interface components {
         };
     };
     parameters: {
-        /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+        /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
         RequestId: string;
+        /** @description The id of the request, and of the turn that it begins, unless the body names it. Without it a fresh one is made. */
+        TurnId: string;
     };
     requestBodies: never;
     headers: {
@@ -2363,7 +2371,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -2400,7 +2408,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -2437,7 +2445,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -2474,7 +2482,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -2511,7 +2519,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -2548,7 +2556,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -2585,7 +2593,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -2622,7 +2630,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -2659,7 +2667,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -2696,7 +2704,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -2733,7 +2741,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -2770,7 +2778,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -2809,7 +2817,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -2848,7 +2856,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -2887,7 +2895,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -2929,7 +2937,7 @@ export interface operations {
                 session_id?: string;
             };
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -2968,7 +2976,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -3020,7 +3028,7 @@ export interface operations {
                 archived?: components["schemas"]["PutAway"];
             };
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -3057,7 +3065,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -3101,7 +3109,7 @@ export interface operations {
                 session_id?: string;
             };
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -3145,7 +3153,7 @@ export interface operations {
                 last?: number | null;
             };
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -3184,7 +3192,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -3221,7 +3229,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -3264,7 +3272,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -3303,7 +3311,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -3349,7 +3357,7 @@ export interface operations {
                 index: number;
             };
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -3388,7 +3396,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -3431,7 +3439,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -3474,7 +3482,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -3517,7 +3525,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -3560,7 +3568,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -3604,7 +3612,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -3647,7 +3655,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -3691,7 +3699,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -3730,7 +3738,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -3770,7 +3778,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -3809,7 +3817,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -3848,7 +3856,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -3891,7 +3899,7 @@ export interface operations {
                 before?: number | null;
             };
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -3930,7 +3938,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -3978,7 +3986,7 @@ export interface operations {
                 limit?: number | null;
             };
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -4018,7 +4026,7 @@ export interface operations {
                 limit?: number | null;
             };
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -4057,8 +4065,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
-                "x-request-id"?: components["parameters"]["RequestId"];
+                /** @description The id of the request, and of the turn that it begins, unless the body names it. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["TurnId"];
             };
             path: {
                 id: string;
@@ -4105,7 +4113,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -4149,7 +4157,7 @@ export interface operations {
             header?: {
                 /** @description The `id` of the last event that the client has: it wants those that follow. It counts before `after`. */
                 "Last-Event-ID"?: number;
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -4173,6 +4181,14 @@ export interface operations {
                     };
                 };
             };
+            /** @description Done. */
+            204: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             400: components["responses"]["Problem"];
             401: components["responses"]["Problem"];
             403: components["responses"]["Problem"];
@@ -4192,7 +4208,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -4235,7 +4251,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -4279,7 +4295,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -4321,7 +4337,7 @@ export interface operations {
                 session_id?: string;
             };
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -4358,7 +4374,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -4402,7 +4418,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -4446,7 +4462,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -4487,7 +4503,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -4531,7 +4547,7 @@ export interface operations {
                 session_id?: string;
             };
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -4575,7 +4591,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -4625,7 +4641,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -4674,7 +4690,7 @@ export interface operations {
             header?: {
                 /** @description The `id` of the last event that the client has: it wants those that follow. It counts before `after`. */
                 "Last-Event-ID"?: number;
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -4715,8 +4731,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
-                "x-request-id"?: components["parameters"]["RequestId"];
+                /** @description The id of the request, and of the turn that it begins, unless the body names it. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["TurnId"];
             };
             path?: never;
             cookie?: never;
@@ -4764,7 +4780,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -4808,7 +4824,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -4850,8 +4866,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
-                "x-request-id"?: components["parameters"]["RequestId"];
+                /** @description The id of the request, and of the turn that it begins, unless the body names it. Without it a fresh one is made. */
+                "x-request-id"?: components["parameters"]["TurnId"];
             };
             path?: never;
             cookie?: never;
@@ -4904,7 +4920,7 @@ export interface operations {
                 starting_after?: number | null;
             };
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -4951,7 +4967,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -4993,7 +5009,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -5047,7 +5063,7 @@ export interface operations {
                 after?: string | null;
             };
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -5093,7 +5109,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path?: never;
@@ -5137,7 +5153,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -5179,7 +5195,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -5225,7 +5241,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -5274,7 +5290,7 @@ export interface operations {
                 after?: string | null;
             };
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -5320,7 +5336,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -5370,7 +5386,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path: {
@@ -5413,7 +5429,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the request, and of the turn that it begins. Without it a fresh one is made. */
+                /** @description The id of the request. Without it, or where it is no id, a fresh one is made. */
                 "x-request-id"?: components["parameters"]["RequestId"];
             };
             path: {
