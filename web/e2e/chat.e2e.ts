@@ -1,7 +1,7 @@
 //! Chatting: streaming, stopping, coming back, editing, approving.
 
 import { writeFile } from "node:fs/promises";
-import type { Browser } from "playwright-core";
+import type { Browser, Locator } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Tab, launch, onPhone } from "./browser";
 import { Server } from "./server";
@@ -247,8 +247,7 @@ test("what was meant for one message does not happen to another that took its pl
   const bubble = (text: string) => tab.page.locator(".bubble", { hasText: text });
   const takeAwayFirst = () => server.api(`/sessions/${id}/slice`, { remove_indices: [0, 1] });
   const answer = tab.page.locator(".item", { hasText: "Aye." });
-  await answer.click();
-  await answer.getByRole("button", { name: "More" }).click();
+  await openMenu(answer);
   await tab.page.getByRole("menuitem", { name: "Delete message" }).click();
   await takeAwayFirst();
   await bubble("hello").waitFor({ state: "detached" });
@@ -268,6 +267,18 @@ test("what was meant for one message does not happen to another that took its pl
   await tab.quiet();
 });
 
+/** Opens the menu of a message. One that is tapped while its session is being read may be drawn anew, and has to be tapped again. */
+async function openMenu(item: Locator): Promise<void> {
+  const more = item.getByRole("button", { name: "More" });
+  await expect
+    .poll(async () => {
+      await item.click();
+      await more.click({ timeout: 2_000 }).catch(() => {});
+      return more.getAttribute("aria-expanded");
+    })
+    .toBe("true");
+}
+
 /** What somebody else does, the first time only. */
 function once(work: () => Promise<unknown>): () => Promise<unknown> {
   let done: Promise<unknown> | null = null;
@@ -281,8 +292,7 @@ test("messages with the same words are not taken for each other", async () => {
   const count = async () => (await server.api<{ message_count: number }>(`/sessions/${id}`)).message_count;
   const ask = async () => {
     const answer = tab.page.locator(".item", { hasText: "Aye." }).nth(1);
-    await answer.click();
-    await answer.getByRole("button", { name: "More" }).click();
+    await openMenu(answer);
     await tab.page.getByRole("menuitem", { name: "Delete message" }).click();
   };
   const confirm = () => tab.page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
