@@ -290,8 +290,8 @@ test("messages with the same words are not taken for each other", async () => {
   const tab = await Tab.session(browser, server, id);
   const changed = tab.page.getByText("The conversation changed meanwhile.");
   const count = async () => (await server.api<{ message_count: number }>(`/sessions/${id}`)).message_count;
-  const ask = async () => {
-    const answer = tab.page.locator(".item", { hasText: "Aye." }).nth(1);
+  const ask = async (nth = 1) => {
+    const answer = tab.page.locator(".item", { hasText: "Aye." }).nth(nth);
     await openMenu(answer);
     await tab.page.getByRole("menuitem", { name: "Delete message" }).click();
   };
@@ -321,6 +321,16 @@ test("messages with the same words are not taken for each other", async () => {
   await tab.page.getByRole("heading", { name: "Three times hello", level: 1, includeHidden: true }).waitFor();
   await confirm();
   await expect.poll(count).toBe(4);
+  // Nor does one that the page has not heard of.
+  await ask(0);
+  const name = once(() => server.api(`/sessions/${id}`, { title: "Hello" }, "PATCH"));
+  await tab.page.unroute(`**/sessions/${id}/slice`);
+  await tab.page.route(`**/sessions/${id}/slice`, async (route) => {
+    await name();
+    await route.continue();
+  });
+  await confirm();
+  await expect.poll(count).toBe(3);
   await tab.page.context().close();
   expect(tab.complaints.filter((complaint) => !complaint.includes("409"))).toEqual([]);
 });

@@ -100,6 +100,9 @@ fn write_session(
     if let Some(metadata) = &write.metadata {
         record.content.metadata = to_json("metadata of a session", metadata)?;
     }
+    if stored.is_none_or(|stored| stored.content.messages != record.content.messages) {
+        record.head.messages_revision = revision + 1;
+    }
     write_row(tx, scope, id, &record, write, now)?;
     Ok((revision + 1, record.content))
 }
@@ -184,17 +187,18 @@ fn write_row(
         content.format.as_ref(),
         Some(content.metadata.as_str()).filter(|_| new || write.metadata.is_some()),
         content.side_by_side,
+        record.head.messages_revision,
     ]
     .to_vec();
     let sql = if new {
         params.push(Param::from(now));
         "INSERT INTO sessions (tenant, user_id, id, agent, title, title_folded, updated, message_count, message_log, message_next, \
-         native_log, native_next, message_pieces, native_pieces, seal, format, metadata, side_by_side, created, revision) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, 1)"
+         native_log, native_next, message_pieces, native_pieces, seal, format, metadata, side_by_side, messages_revision, created, revision) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, 1)"
     } else {
         "UPDATE sessions SET agent = COALESCE($4, agent), title = COALESCE($5, title), title_folded = COALESCE($6, title_folded), \
          updated = $7, message_count = $8, message_log = $9, message_next = $10, native_log = $11, native_next = $12, \
-         message_pieces = $13, native_pieces = $14, seal = $15, format = $16, metadata = COALESCE($17, metadata), side_by_side = $18, \
+         message_pieces = $13, native_pieces = $14, seal = $15, format = $16, metadata = COALESCE($17, metadata), side_by_side = $18, messages_revision = $19, \
          revision = revision + 1 WHERE tenant = $1 AND user_id = $2 AND id = $3"
     };
     tx.execute(sql, &params).map(drop)

@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// The columns of a [`Head`].
-pub(crate) const HEAD: &str = "id, agent, title, created, updated, revision, message_count";
+pub(crate) const HEAD: &str =
+    "id, agent, title, created, updated, revision, messages_revision, message_count";
 
 /// The metadata key of sessions that work for another one.
 const PARENT: &str = "parent_session_id";
@@ -32,6 +33,7 @@ pub(crate) fn head_of(row: &mut Row) -> Result<Head> {
         created: row.int()?,
         updated: row.int()?,
         revision: row.count()?,
+        messages_revision: row.count()?,
         message_count: row.count()? as usize,
         ..Head::default()
     })

@@ -1335,6 +1335,11 @@ export interface components {
             /** @description Of a branch, the session that all its branches come from. */
             branch_of?: string | null;
             /**
+             * Format: uint64
+             * @description The revision in which its messages last changed: what was noted about it since moved none.
+             */
+            messages_revision: number;
+            /**
              * Format: uint
              * @description The position of the first message that is here.
              */
@@ -1375,7 +1380,7 @@ export interface components {
             session_id?: string | null;
             /**
              * Format: uint64
-             * @description The revision of the session that was looked at; another one is a conflict.
+             * @description The revision of the session that was looked at; if messages changed since, it is a conflict.
              */
             revision?: number | null;
         };
@@ -1390,7 +1395,7 @@ export interface components {
             session_id?: string | null;
             /**
              * Format: uint64
-             * @description The revision of the session that was looked at; another one is a conflict.
+             * @description The revision of the session that was looked at; if messages changed since, it is a conflict.
              */
             revision?: number | null;
         };
@@ -1435,7 +1440,7 @@ export interface components {
             remove_indices: number[];
             /**
              * Format: uint64
-             * @description The revision of the session that was looked at; another one is a conflict.
+             * @description The revision of the session that was looked at; if messages changed since, it is a conflict.
              */
             revision?: number | null;
         };
@@ -1493,7 +1498,7 @@ export interface components {
             after_index: number | null;
             /**
              * Format: uint64
-             * @description The revision of the session that was looked at; another one is a conflict.
+             * @description The revision of the session that was looked at; if messages changed since, it is a conflict.
              * @default null
              */
             revision: number | null;
@@ -1506,7 +1511,7 @@ export interface components {
             content: unknown;
             /**
              * Format: uint64
-             * @description The revision of the session that was looked at; another one is a conflict.
+             * @description The revision of the session that was looked at; if messages changed since, it is a conflict.
              */
             revision?: number | null;
         };

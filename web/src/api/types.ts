@@ -60,7 +60,7 @@ export type SharedSession = Omit<Schemas["SharedView"], "messages"> & { messages
 export type Message = Omit<Read<Schemas["Message"]>, "metadata"> & { metadata?: JsonMap };
 
 /** A session with its messages from `first_index` on. */
-export type Session = Pick<Schemas["LoadedSession"], "session_id" | "title" | "revision" | "message_count" | "first_index"> & {
+export type Session = Pick<Schemas["LoadedSession"], "session_id" | "title" | "revision" | "messages_revision" | "message_count" | "first_index"> & {
   messages: Message[];
   metadata: JsonMap;
 };

@@ -7,7 +7,7 @@ import { NO_DISPLAYS } from "../actions/surface";
 import type { Attachment } from "./app";
 import { keepDraft, keptDraft } from "../chat/drafts";
 import { Batch } from "./batch";
-import { type Aside, type Conversation, failing, isAside, isBusy, joining, loaded, newConversation, noted, sending, toldAll } from "./conversation";
+import { type Aside, type Conversation, failing, isAside, isBusy, joining, loaded, newConversation, sending, toldAll } from "./conversation";
 import { newId } from "./ids";
 import { textOf } from "./items";
 import { type Outbox, type Outgoing, again, hold, messageOf, moved, put, requestOf, waitingIn, without } from "./outbox";
@@ -127,8 +127,7 @@ export class Chat {
   }
 
   /** The session in view was changed, by somebody. */
-  changed(event: Event): void {
-    if (this.conversation && event.type === "session_updated" && event.change === "metadata") this.set(noted(this.conversation, event.session.revision));
+  changed(): void {
     if (this.conversation && isBusy(this.conversation)) this.stale = true;
     else void this.reload();
   }
@@ -290,7 +289,7 @@ export class Chat {
       keepDraft(id, keptDraft(null));
       keepDraft(null, "");
       const { [NEW]: files = [], ...others } = this.page.store.get().files;
-      const empty = { ...session, first_index: 0, messages: [], metadata: { agent_id: session.agent_id, ...session.metadata } };
+      const empty = { ...session, messages_revision: session.revision, first_index: 0, messages: [], metadata: { agent_id: session.agent_id, ...session.metadata } };
       this.page.store.patch({ openId: id, conversation: loaded(newConversation(id), empty), files: files.length > 0 ? { ...others, [id]: files } : others });
       this.page.go(id);
       void this.page.actions.loadElements();

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Event, EventKind, Message, RequestState, Session } from "../api/types";
-import { type Conversation, failing, isBusy, itemsShown, joining, loaded, newConversation, noted, sending, told, toldAll } from "./conversation";
+import { type Conversation, failing, isBusy, itemsShown, joining, loaded, newConversation, sending, told, toldAll } from "./conversation";
 import { isSame, withResults } from "./transcript";
 
 let seq = 0;
@@ -19,7 +19,7 @@ const called = (call_id: string) => event({ type: "tool_call", call_id, name: "s
 const final = (...messages: Message[]) => event({ type: "final", messages, session: { revision: 1, message_count: 9 } });
 
 function stored(...messages: Message[]): Session {
-  return { session_id: "s", revision: 1, message_count: messages.length, first_index: 0, messages, metadata: {} };
+  return { session_id: "s", revision: 1, messages_revision: 1, message_count: messages.length, first_index: 0, messages, metadata: {} };
 }
 
 function opened(...messages: Message[]): Conversation {
@@ -182,16 +182,17 @@ test("a session shows that its last request failed, as long as it ends with what
 
 test("positions hold until messages change, also where they say the same", () => {
   const hello = () => [user("hello"), assistant("Aye.")];
-  const before = loaded(newConversation("s"), { ...stored(...hello(), ...hello()), revision: 5 });
+  const at = (revision: number, messages_revision: number, ...messages: Message[]) => ({ ...stored(...messages), revision, messages_revision });
+  const before = loaded(newConversation("s"), at(5, 3, ...hello(), ...hello()));
   expect(before.placed).toBe(5);
-  // A name or a pin moves nothing; it is told of before the session is read again.
-  const renamed = noted(before, 6);
-  expect(loaded(renamed, { ...stored(...hello(), ...hello()), revision: 6 }).placed).toBe(5);
-  // An answer comes behind what is there.
+  // A name or a pin moves nothing, however many there were.
+  const renamed = loaded(before, at(7, 3, ...hello(), ...hello()));
+  expect([renamed.placed, renamed.revision]).toEqual([5, 7]);
+  // An answer comes behind what is there, and may be told of before the name that came after it.
   const answered = toldAll(sending(renamed, "r", user("hello")), [started(4), final(assistant("Aye."))]);
   expect([answered.placed, answered.revision]).toEqual([5, 1]);
-  // Anything else may have moved them, and several changes at once do.
-  expect(noted(before, 7)).toBe(before);
-  expect(loaded(before, { ...stored(...hello(), ...hello()), revision: 7 }).placed).toBe(7);
-  expect(loaded(renamed, { ...stored(...hello()), revision: 6 }).placed).toBe(6);
+  expect(loaded({ ...answered, revision: 8 }, at(9, 8, ...hello(), ...hello(), ...hello())).placed).toBe(5);
+  // Anything else may have moved them.
+  expect(loaded(before, at(6, 6, ...hello(), ...hello())).placed).toBe(6);
+  expect(loaded(renamed, at(8, 8, ...hello())).placed).toBe(8);
 });

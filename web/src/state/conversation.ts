@@ -44,14 +44,9 @@ export function loaded(held: Conversation, session: Session): Conversation {
   const messages = keepSame(held.messages, [...Array<Message>(session.first_index).fill(NOT_LOADED), ...session.messages]);
   const { turn } = held;
   const known = turn?.messageIndex !== null && turn?.messageIndex !== undefined && turn.messageIndex < messages.length;
-  const { title = null, revision, metadata } = session;
-  const same = revision === held.revision && messages.length === held.messages.length && messages.every((message, index) => message === held.messages[index]);
+  const { title = null, revision, messages_revision, metadata } = session;
+  const same = held.phase === "ready" && messages_revision <= held.revision;
   return { ...held, phase: "ready", problem: null, title, revision, placed: same ? held.placed : revision, messages, metadata, sent: known ? null : held.sent };
-}
-
-/** After a change of what is noted about the session: its messages are where they were. */
-export function noted(held: Conversation, revision: number): Conversation {
-  return revision === held.revision + 1 ? { ...held, revision } : held;
 }
 
 /** Messages that say the same keep their identity, so that they are not drawn again. */

@@ -130,7 +130,7 @@ export class Live {
         break;
       case "session_updated":
       case "agent_switched":
-        this.page.chat.changed(event);
+        this.page.chat.changed();
         void this.page.actions.loadElements();
         break;
       case "session_deleted":

@@ -31,7 +31,7 @@ test("an answer is kept by the message of its own command only", () => {
 
 test("what a command printed is shown once: aside until the session has it", () => {
   const shown = (conversation: Parameters<typeof itemsShown>[0]) => itemsShown(conversation).items.map((item) => ("message" in item && item.message ? textOf(item.message.content) : item.kind));
-  const session = (...messages: Message[]) => ({ session_id: "s", revision: 1, message_count: messages.length, first_index: 0, messages, metadata: {} });
+  const session = (...messages: Message[]) => ({ session_id: "s", revision: 1, messages_revision: 1, message_count: messages.length, first_index: 0, messages, metadata: {} });
   const hello: Message = { role: "user", content: "hello" };
   let conversation = sending(loaded(newConversation("s"), session(hello)), "r", { role: "user", content: "!ls" });
   const final = { seq: 0, at: "2026-01-01T00:00:00Z", session_id: "s", request_id: "r", type: "final", messages: [printed("ls", "a\nb")], session: { revision: 0, message_count: 0 } };

@@ -231,6 +231,9 @@ pub struct Head {
     pub updated: i64,
     /// Grows by one with every change.
     pub revision: u64,
+    /// The revision in which its messages last changed.
+    #[serde(default)]
+    pub messages_revision: u64,
     /// How many messages it has.
     pub message_count: usize,
     /// Whether its user wants it at the top (`pinned` in its metadata).

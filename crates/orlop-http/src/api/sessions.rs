@@ -82,8 +82,9 @@ pub(super) async fn load(
     let first_index = load.last.map_or(0, |last| count.saturating_sub(last));
     let messages = app.store().messages(app.scope(), &id, first_index..count).await?;
     let messages = messages.ok_or_else(|| unknown(&id))?;
+    let (metadata, messages_revision) = (outline.metadata, outline.head.messages_revision);
     let summary = outline.head.into();
-    Ok(Json(LoadedSession { summary, first_index, messages, metadata: outline.metadata }))
+    Ok(Json(LoadedSession { summary, messages_revision, first_index, messages, metadata }))
 }
 
 pub(super) async fn patch(

@@ -50,13 +50,14 @@ impl From<Head> for SessionSummary {
 
 /// The fields of a session, alone or with what it is shown with. What a plugin of such a name adds cannot
 /// be told, since a key stands in an object once.
-const OWN_FIELDS: [&str; 15] = [
+const OWN_FIELDS: [&str; 16] = [
     "session_id",
     "agent_id",
     "title",
     "created_at",
     "updated_at",
     "revision",
+    "messages_revision",
     "message_count",
     "pinned",
     "archived",
@@ -102,6 +103,8 @@ pub(crate) struct SessionPage {
 pub(crate) struct LoadedSession {
     #[serde(flatten)]
     pub(crate) summary: SessionSummary,
+    /// The revision in which its messages last changed: what was noted about it since moved none.
+    pub(crate) messages_revision: u64,
     /// The position of the first message that is here.
     pub(crate) first_index: usize,
     /// The messages.
@@ -250,7 +253,7 @@ pub(crate) struct Fork {
     pub(crate) upto_index: Option<i64>,
     /// The id of the copy; a fresh one if it is not said.
     pub(crate) session_id: Option<String>,
-    /// The revision of the session that was looked at; another one is a conflict.
+    /// The revision of the session that was looked at; if messages changed since, it is a conflict.
     pub(crate) revision: Option<u64>,
 }
 
@@ -262,7 +265,7 @@ pub(crate) struct NewBranch {
     pub(crate) index: i64,
     /// The id of the branch; a fresh one if it is not said.
     pub(crate) session_id: Option<String>,
-    /// The revision of the session that was looked at; another one is a conflict.
+    /// The revision of the session that was looked at; if messages changed since, it is a conflict.
     pub(crate) revision: Option<u64>,
 }
 
@@ -305,7 +308,7 @@ pub(crate) struct Slice {
     /// Positions to remove.
     #[serde(default)]
     pub(crate) remove_indices: Vec<i64>,
-    /// The revision of the session that was looked at; another one is a conflict.
+    /// The revision of the session that was looked at; if messages changed since, it is a conflict.
     pub(crate) revision: Option<u64>,
 }
 
@@ -349,7 +352,7 @@ pub(crate) struct NewMessage {
     /// The message it comes after: -1 is the start; the end if it is not said.
     #[serde(default)]
     pub(crate) after_index: Option<i64>,
-    /// The revision of the session that was looked at; another one is a conflict.
+    /// The revision of the session that was looked at; if messages changed since, it is a conflict.
     #[serde(default)]
     pub(crate) revision: Option<u64>,
     /// The message: `role`, `content`, and what else it has.
@@ -363,7 +366,7 @@ pub(crate) struct NewMessage {
 pub(crate) struct NewContent {
     /// The content.
     pub(crate) content: Value,
-    /// The revision of the session that was looked at; another one is a conflict.
+    /// The revision of the session that was looked at; if messages changed since, it is a conflict.
     pub(crate) revision: Option<u64>,
 }
 

@@ -111,7 +111,13 @@ async fn a_position_counts_for_the_revision_that_was_looked_at() {
     assert_eq!(ids(&site.get("/sessions").await.1), ["s"]);
 
     for (method, path, mut body) in old {
-        body["revision"] = site.get("/sessions/s").await.1["revision"].clone();
+        let now = site.get("/sessions/s").await.1;
+        body["revision"] = now["revision"].clone();
+        // A name moves no message.
+        let (_, named) = site.patch("/sessions/s", json!({ "title": path })).await;
+        assert!(named["revision"].as_u64() > now["revision"].as_u64(), "{path}");
+        let again = site.get("/sessions/s").await.1;
+        assert_eq!(again["messages_revision"], now["messages_revision"], "{path}");
         let (status, done) = answer(site.send(method, path, body).await).await;
         assert!(matches!(status, 200 | 201), "{path}: {done}");
     }

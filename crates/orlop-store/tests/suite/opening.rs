@@ -13,7 +13,7 @@ use std::path::Path;
 async fn a_store_is_healthy_and_says_where_it_is(place: &Place) {
     let store = place.open();
     let health = store.check().await.unwrap();
-    assert_eq!((health.schema_version, health.sessions), (5, 0));
+    assert_eq!((health.schema_version, health.sessions), (6, 0));
     let expected = match place {
         Place::Sqlite(folder) => format!("sqlite {}", folder.file().display()),
         Place::Postgres(url) => format!("postgres {}", url.split_once('@').unwrap().1),

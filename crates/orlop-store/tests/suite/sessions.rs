@@ -55,6 +55,7 @@ async fn a_session_comes_back_as_it_was_saved(place: &Place) {
         created,
         updated,
         revision: 1,
+        messages_revision: 1,
         message_count: 3,
         pinned: false,
         archived: false,
