@@ -21,7 +21,7 @@ use crate::watch::{Failures, Watcher};
 use orlop_core::hooks::{ApplicationInitInput, Hook, Runner};
 use orlop_core::types::app_event::{Event, EventKind, SessionState};
 use orlop_core::{
-    ApplicationPlugin, CallContext, CancelToken, Config, Core, Error, HostPlugin, Map, ModelCache,
+    ApplicationPlugin, CallContext, CancelToken, Config, Core, Error, HostPlugin, ModelCache,
     Registered, Result, Session, TriggerSource, Value,
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -303,7 +303,7 @@ pub(crate) struct Step {
     pub(crate) request: Option<String>,
     pub(crate) events: Vec<EventKind>,
     pub(crate) reserve: u64,
-    pub(crate) trace: Vec<Map>,
+    pub(crate) trace: String,
     pub(crate) undo: Option<ChangeNote>,
     pub(crate) undoes: Option<String>,
 }
@@ -503,6 +503,11 @@ impl Application {
 
     /// Makes one step durable and tells of it. A session that did not change is not written.
     pub(crate) async fn write(&self, lock: &SessionLock, step: Step) -> Result<Written> {
+        // In a place of its own: a turn is in memory while its model speaks, with room for this.
+        Box::pin(self.write_step(lock, step)).await
+    }
+
+    async fn write_step(&self, lock: &SessionLock, step: Step) -> Result<Written> {
         let mut commit = Commit::new(lock.lease()?);
         let id = lock.session_id();
         let mut now_known = None;

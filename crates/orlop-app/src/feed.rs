@@ -20,7 +20,7 @@ const MAX_BEHIND: u64 = 1_024;
 const MAX_SAID: usize = 512 * 1024;
 
 /// How many fragments there are before those that everybody has seen are put together.
-const LOOSE: usize = 16;
+const LOOSE: usize = 8;
 
 /// The events of one running turn.
 #[derive(Default)]

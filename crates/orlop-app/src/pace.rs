@@ -1,8 +1,8 @@
 //! A turn begins and ends with milliseconds of work, and hundreds may begin at once. So that answers
 //! under way go on meanwhile, this work waits in line: as many turns at a time as half the
-//! processors, one step each, behind everything else that is ready. Turns that have begun go before
-//! requests that are being taken, and who came first goes first; a step that takes too long is passed
-//! by.
+//! processors, one step each, and everything else that is ready goes first whenever they had their
+//! share of the time. Turns that have begun go before requests that are being taken, and who came
+//! first goes first; a step that takes too long is passed by.
 
 use crate::lock::locked;
 use std::collections::BTreeMap;
@@ -11,12 +11,16 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::task::{JoinHandle, yield_now};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 /// A step that takes longer, because a plugin keeps its thread, holds its place in vain.
 const PATIENCE: Duration = Duration::from_millis(100);
+
+/// So long the line works before everything else goes first. Answers under way wait for it, and those
+/// that begin wait for all answers under way as often as it is over.
+const SHARE: Duration = Duration::from_millis(1);
 
 /// The line.
 #[derive(Clone)]
@@ -25,6 +29,9 @@ pub(crate) struct Pace(Arc<Mutex<Line>>);
 struct Line {
     /// How many more may take a step now.
     free: usize,
+    /// How long it may work at once, and what is left of that.
+    share: Duration,
+    left: Duration,
     /// The number of who comes next.
     next: u64,
     waiting: BTreeMap<Rank, Waker>,
@@ -59,12 +66,13 @@ impl Streams {
 impl Pace {
     pub(crate) fn new() -> Self {
         let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        Self::of_width((processors / 2).max(1))
+        Self::of((processors / 2).max(1), SHARE)
     }
 
-    fn of_width(width: usize) -> Self {
+    fn of(width: usize, share: Duration) -> Self {
         let (waiting, stepping) = (BTreeMap::new(), BTreeMap::new());
-        Self(Arc::new(Mutex::new(Line { free: width, next: 0, waiting, stepping })))
+        let line = Line { free: width, share, left: share, next: 0, waiting, stepping };
+        Self(Arc::new(Mutex::new(line)))
     }
 
     /// Does the work in a task of its own, which waits in line with every step that is not one of a
@@ -88,7 +96,7 @@ async fn walk<F: Future>(place: Place, mut work: Pin<Box<F>>, streams: Streams) 
         let waits = !streams.now();
         if waits {
             place.step_up().await;
-            yield_now().await;
+            place.share().await;
         }
         let step = poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await;
         if waits {
@@ -138,10 +146,26 @@ impl Place {
         Poll::Ready(())
     }
 
+    /// Lets everything else go first if the line had its share of the time.
+    async fn share(&self) {
+        {
+            let mut line = locked(&self.line);
+            if !line.left.is_zero() {
+                return;
+            }
+            line.left = line.share;
+        }
+        yield_now().await;
+        if let Some(since) = locked(&self.line).stepping.get_mut(&self.rank) {
+            *since = Instant::now();
+        }
+    }
+
     fn step_back(&self) {
         let mut line = locked(&self.line);
         // Who was passed by has no place to give.
-        if line.stepping.remove(&self.rank).is_some() {
+        if let Some(since) = line.stepping.remove(&self.rank) {
+            line.left = line.left.saturating_sub(since.elapsed());
             line.free += 1;
             line.call();
         }
@@ -181,16 +205,16 @@ impl Line {
 mod tests {
     use super::*;
 
-    /// What twenty tasks with work and one that streams do, in order: "p" is a step of work, "s" one of
-    /// the stream.
-    async fn order(width: usize, streams: bool) -> String {
-        let (pace, order) = (Pace::of_width(width), Arc::new(Mutex::new(String::new())));
-        let steps = |letter: char, count: usize| {
+    /// What twenty tasks with work and one that streams do, in order: "p" is a step of work, which
+    /// takes 300 microseconds, "s" one of the stream.
+    async fn order(share: Duration, streams: bool) -> String {
+        let (pace, order) = (Pace::of(1, share), Arc::new(Mutex::new(String::new())));
+        let steps = |letter: char, count: usize, takes: u64| {
             let order = order.clone();
             async move {
                 for _ in 0..count {
                     order.lock().unwrap().push(letter);
-                    yield_now().await;
+                    tokio::time::advance(Duration::from_micros(takes)).await;
                 }
             }
         };
@@ -198,9 +222,9 @@ mod tests {
         for _ in 0..20 {
             let free = Streams::default();
             free.set(streams);
-            tasks.push(pace.spawn(Stage::Taken, steps('p', 3), free));
+            tasks.push(pace.spawn(Stage::Taken, steps('p', 3, 300), free));
         }
-        tasks.push(tokio::spawn(steps('s', 10)));
+        tasks.push(tokio::spawn(steps('s', 10, 0)));
         futures::future::join_all(tasks).await;
         let order = order.lock().unwrap();
         assert_eq!(order.matches('p').count(), 60);
@@ -213,18 +237,21 @@ mod tests {
         order[from..to].split('s').map(str::len).max().unwrap_or(0)
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn a_stream_waits_for_few_steps_and_not_for_all() {
-        let between = most_between(&order(1, false).await);
+        let between = most_between(&order(Duration::ZERO, false).await);
         assert!(between <= 2, "{between}");
+        // Those that begin have their share of four steps, and not one each time.
+        let between = most_between(&order(SHARE, false).await);
+        assert!((4..=8).contains(&between), "{between}");
         // Without a line all are in between.
-        let between = most_between(&order(1, true).await);
+        let between = most_between(&order(SHARE, true).await);
         assert!(between >= 20, "{between}");
     }
 
     #[tokio::test]
     async fn of_those_that_wait_the_first_goes_first() {
-        let (pace, done) = (Pace::of_width(1), Arc::new(Mutex::new(Vec::new())));
+        let (pace, done) = (Pace::of(1, Duration::ZERO), Arc::new(Mutex::new(Vec::new())));
         let tasks = (0..5).map(|number| {
             let done = done.clone();
             let work = async move {
@@ -243,7 +270,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_turn_that_has_begun_goes_before_requests_that_came_earlier() {
-        let (pace, done) = (Pace::of_width(1), Arc::new(Mutex::new(Vec::new())));
+        let (pace, done) = (Pace::of(1, Duration::ZERO), Arc::new(Mutex::new(Vec::new())));
         let tasks = [Stage::Taken, Stage::Taken, Stage::Taken, Stage::Begun].map(|stage| {
             let done = done.clone();
             let work = async move {
@@ -261,7 +288,7 @@ mod tests {
 
     #[tokio::test]
     async fn work_that_waits_or_is_given_up_holds_nobody_up() {
-        let pace = Pace::of_width(1);
+        let pace = Pace::of(1, Duration::ZERO);
         let hangs = pace.spawn(Stage::Taken, std::future::pending::<()>(), Streams::default());
         let busy = async {
             loop {
@@ -279,7 +306,7 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn work_that_keeps_its_thread_is_passed_by() {
-        let pace = Pace::of_width(1);
+        let pace = Pace::of(1, Duration::ZERO);
         let (begun, begins) = tokio::sync::oneshot::channel();
         let (tell, told) = std::sync::mpsc::channel();
         let keeps = pace.spawn(
@@ -300,7 +327,7 @@ mod tests {
 
     #[tokio::test]
     async fn work_that_panics_leaves_the_line() {
-        let pace = Pace::of_width(1);
+        let pace = Pace::of(1, Duration::ZERO);
         let panics = pace.spawn(Stage::Taken, async { panic!("on purpose") }, Streams::default());
         assert!(panics.await.is_err());
         pace.spawn(Stage::Taken, async {}, Streams::default()).await.unwrap();

@@ -22,30 +22,52 @@ pub(crate) struct Tracer {
 
 #[derive(Default)]
 struct State {
+    /// The plugins that ran, which entries name by their place.
+    plugins: Vec<Box<str>>,
+    last: usize,
     open: Vec<Open>,
     done: Vec<Done>,
     asked: Vec<Asked>,
     /// The action that is about to start, by plugin.
-    next: Vec<(String, Action)>,
+    next: Vec<(String, Box<Action>)>,
 }
 
 /// Something that is over. It is written down once it is asked for: a turn has dozens of these and keeps
-/// them while it waits for its model.
+/// them, as small as they can be, while it waits for its model.
 enum Done {
-    Hook(Box<Ran>),
-    Note { what: &'static str, detail: Value, at: Instant, took: Duration, outcome: &'static str },
+    Hook(Ran),
+    Note(Box<Note>),
 }
 
-/// A hook that answered or failed.
+/// A hook that answered or failed, in microseconds since the beginning.
 struct Ran {
-    open: Open,
-    took: Duration,
+    plugin: u16,
+    hook: Hook,
+    action: Option<Box<Action>>,
+    start: u64,
+    took: u64,
     outcome: Outcome,
 }
 
+/// Something that is no hook.
+struct Note {
+    what: &'static str,
+    detail: Value,
+    at: Instant,
+    took: Duration,
+    outcome: &'static str,
+}
+
 enum Outcome {
-    Changed(Value),
-    Failed { message: String, timed_out: bool },
+    Unchanged,
+    /// JSON.
+    Changed(Box<str>),
+    Failed(Box<Failure>),
+}
+
+struct Failure {
+    message: String,
+    timed_out: bool,
 }
 
 /// Which action a call of `execute_action` runs, and the lifecycle it runs at.
@@ -55,15 +77,15 @@ struct Action {
 }
 
 struct Open {
-    plugin: String,
+    plugin: u16,
     hook: Hook,
     at: Instant,
-    action: Option<Action>,
+    action: Option<Box<Action>>,
 }
 
 /// What a plugin was asked for, as often as it was asked.
 struct Asked {
-    plugin: String,
+    plugin: u16,
     hook: Hook,
     first: Instant,
     took: Duration,
@@ -87,60 +109,29 @@ impl Tracer {
 
     /// What has been collected since the last time.
     pub(crate) fn take(&self) -> Vec<Map> {
-        let State { asked, done, .. } = &mut *locked(&self.state);
+        let State { plugins, asked, done, .. } = &mut *locked(&self.state);
         let (asked, done) = (std::mem::take(asked), std::mem::take(done));
+        let name = |place: u16| plugins.get(usize::from(place)).map_or("", |name| name);
         let asked = asked.into_iter().map(|asked| {
-            let mut entry = self.entry(&asked.plugin, asked.hook, asked.first, asked.took);
+            let first = micros(asked.first - self.began);
+            let mut entry = entry(name(asked.plugin), asked.hook, first, micros(asked.took));
             entry.insert("calls".to_owned(), asked.calls.into());
             entry
         });
         let done = done.into_iter().map(|done| match done {
-            Done::Hook(ran) => self.ran(*ran),
-            Done::Note { what, detail, at, took, outcome } => Map::from_iter([
-                ("kind".to_owned(), what.into()),
-                ("detail".to_owned(), detail),
-                ("start_us".to_owned(), micros(at - self.began).into()),
-                ("duration_us".to_owned(), micros(took).into()),
-                ("outcome".to_owned(), outcome.into()),
+            Done::Hook(ran) => {
+                let name = name(ran.plugin);
+                ran.written(name)
+            }
+            Done::Note(note) => Map::from_iter([
+                ("kind".to_owned(), note.what.into()),
+                ("detail".to_owned(), note.detail),
+                ("start_us".to_owned(), micros(note.at - self.began).into()),
+                ("duration_us".to_owned(), micros(note.took).into()),
+                ("outcome".to_owned(), note.outcome.into()),
             ]),
         });
         asked.chain(done).collect()
-    }
-
-    fn ran(&self, Ran { open, took, outcome }: Ran) -> Map {
-        let mut entry = self.entry(&open.plugin, open.hook, open.at, took);
-        match outcome {
-            Outcome::Changed(change) => drop(entry.insert("change".to_owned(), change)),
-            Outcome::Failed { message, timed_out } => {
-                entry.insert("outcome".to_owned(), "error".into());
-                entry.insert("change".to_owned(), message.into());
-                if timed_out {
-                    entry.insert("timed_out".to_owned(), true.into());
-                }
-            }
-        }
-        if let Some(action) = open.action {
-            entry.insert("action".to_owned(), action.id.into());
-            if let Some(lifecycle) = action.lifecycle {
-                entry.insert("lifecycle".to_owned(), lifecycle.into());
-            }
-        }
-        entry
-    }
-
-    /// What is written down of a hook that answered and changed nothing.
-    fn entry(&self, plugin: &str, hook: Hook, at: Instant, took: Duration) -> Map {
-        let spec = hook.spec();
-        Map::from_iter([
-            ("kind".to_owned(), "hook".into()),
-            ("plugin".to_owned(), plugin.into()),
-            ("plugin_kind".to_owned(), spec.kind.as_str().into()),
-            ("hook".to_owned(), spec.name.into()),
-            ("start_us".to_owned(), micros(at - self.began).into()),
-            ("duration_us".to_owned(), micros(took).into()),
-            ("outcome".to_owned(), "ok".into()),
-            ("change".to_owned(), Value::Null),
-        ])
     }
 
     /// Adds something that is no hook of the table: a model call, a tool run, a lifecycle.
@@ -152,12 +143,61 @@ impl Tracer {
         outcome: &'static str,
     ) {
         let took = at.elapsed();
-        locked(&self.state).done.push(Done::Note { what, detail, at, took, outcome });
+        let note = Note { what, detail, at, took, outcome };
+        locked(&self.state).done.push(Done::Note(Box::new(note)));
     }
+}
+
+/// Entries as lines of JSON.
+pub(crate) fn lines_of(trace: &[Map]) -> String {
+    let lines: Vec<String> = trace.iter().filter_map(|it| serde_json::to_string(it).ok()).collect();
+    lines.join("\n")
 }
 
 fn micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
+impl Ran {
+    fn written(self, plugin: &str) -> Map {
+        let mut entry = entry(plugin, self.hook, self.start, self.took);
+        match self.outcome {
+            Outcome::Unchanged => {}
+            Outcome::Changed(change) => {
+                let change = serde_json::from_str(&change).unwrap_or_default();
+                entry.insert("change".to_owned(), change);
+            }
+            Outcome::Failed(failure) => {
+                entry.insert("outcome".to_owned(), "error".into());
+                entry.insert("change".to_owned(), failure.message.into());
+                if failure.timed_out {
+                    entry.insert("timed_out".to_owned(), true.into());
+                }
+            }
+        }
+        if let Some(action) = self.action {
+            entry.insert("action".to_owned(), action.id.into());
+            if let Some(lifecycle) = action.lifecycle {
+                entry.insert("lifecycle".to_owned(), lifecycle.into());
+            }
+        }
+        entry
+    }
+}
+
+/// What is written down of a hook that answered and changed nothing.
+fn entry(plugin: &str, hook: Hook, start: u64, took: u64) -> Map {
+    let spec = hook.spec();
+    Map::from_iter([
+        ("kind".to_owned(), "hook".into()),
+        ("plugin".to_owned(), plugin.into()),
+        ("plugin_kind".to_owned(), spec.kind.as_str().into()),
+        ("hook".to_owned(), spec.name.into()),
+        ("start_us".to_owned(), start.into()),
+        ("duration_us".to_owned(), took.into()),
+        ("outcome".to_owned(), "ok".into()),
+        ("change".to_owned(), Value::Null),
+    ])
 }
 
 impl Observer for Tracer {
@@ -166,6 +206,7 @@ impl Observer for Tracer {
             watcher.hook_failed(plugin, hook.name(), error);
         }
         let mut state = locked(&self.state);
+        let place = state.place_of(plugin);
         if let HookEvent::Started = event {
             let runs = matches!(
                 hook,
@@ -174,31 +215,37 @@ impl Observer for Tracer {
                     | Hook::ApplicationExecuteAction
             );
             let next = state.next.iter().position(|(held, _)| runs && held == plugin);
-            let action = next.map(|place| state.next.swap_remove(place).1);
-            state.open.push(Open { plugin: plugin.to_owned(), hook, at: Instant::now(), action });
+            let action = next.map(|next| state.next.swap_remove(next).1);
+            state.open.push(Open { plugin: place, hook, at: Instant::now(), action });
             return;
         }
-        let place = state.open.iter().rposition(|open| open.plugin == plugin && open.hook == hook);
-        let open = match place.map(|place| state.open.swap_remove(place)) {
+        let open = state.open.iter().rposition(|open| open.plugin == place && open.hook == hook);
+        let Open { at, action, .. } = match open.map(|open| state.open.swap_remove(open)) {
             Some(open) => open,
-            None => Open { plugin: plugin.to_owned(), hook, at: Instant::now(), action: None },
+            None => Open { plugin: place, hook, at: Instant::now(), action: None },
         };
-        let took = open.at.elapsed();
+        let took = at.elapsed();
         let outcome = match event {
             HookEvent::Started => return,
             HookEvent::Answered(_) if hook.asks_only() => {
-                return state.asked(plugin, hook, open.at, took);
+                return state.asked(place, hook, at, took);
             }
-            HookEvent::Answered(outcome) => Outcome::Changed(summary(outcome.to_json())),
+            HookEvent::Answered(outcome) => match summary(&outcome.to_json()) {
+                Some(change) => Outcome::Changed(change.into_boxed_str()),
+                None => Outcome::Unchanged,
+            },
             HookEvent::Failed(error) => {
-                Outcome::Failed { message: error.to_string(), timed_out: error.is_timeout() }
+                let failure = Failure { message: error.to_string(), timed_out: error.is_timeout() };
+                Outcome::Failed(Box::new(failure))
             }
         };
-        state.done.push(Done::Hook(Box::new(Ran { open, took, outcome })));
+        let (start, took) = (micros(at - self.began), micros(took));
+        state.done.push(Done::Hook(Ran { plugin: place, hook, action, start, took, outcome }));
     }
 
     fn action(&self, plugin: &str, action: &str, lifecycle: Option<&str>) {
-        let action = Action { id: action.to_owned(), lifecycle: lifecycle.map(str::to_owned) };
+        let lifecycle = lifecycle.map(str::to_owned);
+        let action = Box::new(Action { id: action.to_owned(), lifecycle });
         let mut state = locked(&self.state);
         state.next.retain(|(held, _)| held != plugin);
         state.next.push((plugin.to_owned(), action));
@@ -215,24 +262,33 @@ impl Observer for Tracer {
 }
 
 impl State {
-    fn asked(&mut self, plugin: &str, hook: Hook, at: Instant, took: Duration) {
+    fn place_of(&mut self, plugin: &str) -> u16 {
+        // They run in order, so that it is the last one or the one behind it.
+        let count = self.plugins.len();
+        let mut places = (0..count).map(|step| (self.last + step) % count);
+        let known = places.find(|place| &*self.plugins[*place] == plugin);
+        self.last = known.unwrap_or_else(|| {
+            self.plugins.push(plugin.into());
+            count
+        });
+        u16::try_from(self.last).unwrap_or(u16::MAX)
+    }
+
+    fn asked(&mut self, plugin: u16, hook: Hook, at: Instant, took: Duration) {
         let same = |asked: &&mut Asked| asked.hook == hook && asked.plugin == plugin;
         match self.asked.iter_mut().find(same) {
             Some(asked) => {
                 asked.took += took;
                 asked.calls += 1;
             }
-            None => {
-                let plugin = plugin.to_owned();
-                self.asked.push(Asked { plugin, hook, first: at, took, calls: 1 });
-            }
+            None => self.asked.push(Asked { plugin, hook, first: at, took, calls: 1 }),
         }
     }
 }
 
-/// What a hook changed, short: the outcome itself, or how large it is.
-fn summary(value: Value) -> Value {
-    let nothing = match &value {
+/// What a hook changed, short: the outcome itself, or how large it is. `None` if it changed nothing.
+fn summary(value: &Value) -> Option<String> {
+    let nothing = match value {
         Value::Null => true,
         Value::Array(items) => items.is_empty(),
         Value::Object(fields) => fields.values().all(|value| {
@@ -242,12 +298,12 @@ fn summary(value: Value) -> Value {
         _ => false,
     };
     if nothing {
-        return Value::Null;
+        return None;
     }
     let text = value.to_string();
     if text.len() <= KEPT {
-        return value;
+        return Some(text);
     }
     let end = (0..=KEPT).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
-    json!({ "bytes": text.len(), "begins": text[..end] })
+    Some(json!({ "bytes": text.len(), "begins": text[..end] }).to_string())
 }

@@ -38,7 +38,8 @@ impl Server {
         let is_stored = request.persist != Some(false);
         let (tell, told) = oneshot::channel();
         let work = async move {
-            let chat = host.chat(request).await;
+            // The task is there as long as the turn, and need not have room for its beginning.
+            let chat = Box::pin(host.chat(request)).await;
             drop(queued);
             let mut chat = match chat {
                 Ok(chat) => chat,

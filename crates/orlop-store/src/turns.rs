@@ -153,22 +153,22 @@ pub(crate) fn write_trace(
     tx: &mut dyn Tx,
     scope: &Scope,
     request: &str,
-    trace: &[Map],
+    lines: &str,
 ) -> Result<()> {
-    let sql = "SELECT COALESCE(MAX(number), 0) FROM traces WHERE tenant = $1 AND user_id = $2 AND request = $3";
-    let last = tx.row(sql, &params![scope.tenant(), scope.user(), request])?;
-    let last = last.map_or(Ok(0), |mut row| row.int())?;
-    let rows = (last + 1..).zip(trace).map(|(number, step)| {
-        let body = to_json("a trace", step)?;
-        Ok(params![scope.tenant(), scope.user(), request, number, body].to_vec())
-    });
-    let rows = rows.collect::<Result<Vec<_>>>()?;
-    let into = "INSERT INTO traces (tenant, user_id, request, number, body)";
-    tx.insert(into, "($1, $2, $3, $4, $5)", &rows)
+    let sql = "INSERT INTO traces (tenant, user_id, request, number, body) \
+               SELECT $1, $2, $3, COALESCE(MAX(number), 0) + 1, $4 FROM traces \
+               WHERE tenant = $1 AND user_id = $2 AND request = $3";
+    tx.execute(sql, &params![scope.tenant(), scope.user(), request, lines]).map(drop)
 }
 
 pub(crate) fn trace(tx: &mut dyn Tx, scope: &Scope, request: &str) -> Result<Vec<Map>> {
     let sql = "SELECT body FROM traces WHERE tenant = $1 AND user_id = $2 AND request = $3 ORDER BY number";
     let rows = tx.query(sql, &params![scope.tenant(), scope.user(), request])?;
-    rows.into_iter().map(|mut row| from_json("a trace", &row.text()?)).collect()
+    let mut trace = Vec::new();
+    for mut row in rows {
+        for line in row.text()?.lines() {
+            trace.push(from_json("a trace", line)?);
+        }
+    }
+    Ok(trace)
 }

@@ -63,6 +63,8 @@ pub struct ChatRequest {
     pub overrides: Map,
     /// The id of the request. Another one with the same id is the same request.
     pub request_id: Option<String>,
+    /// Whether the id was made for this request: it cannot have come before, and nobody looks for it.
+    pub fresh_id: bool,
     /// A digest of what is asked, where the surface has one: another request with the same id and
     /// another digest is a conflict.
     pub asked: Option<String>,
@@ -164,8 +166,9 @@ impl Host {
     }
 
     /// Takes a request. It goes on if whoever sent it does not wait for it.
-    pub async fn chat(&self, request: ChatRequest) -> Result<Chat> {
+    pub async fn chat(&self, mut request: ChatRequest) -> Result<Chat> {
         let inside = self.app.enter()?;
+        request.fresh_id |= request.request_id.is_none();
         let fresh = || uuid::Uuid::new_v4().to_string();
         let ids = (
             request.request_id.clone().unwrap_or_else(fresh),
@@ -174,7 +177,11 @@ impl Host {
         check_id("request", &ids.0)?;
         let taken = self.app.take_request(&ids.0, &ids.1);
         let host = self.clone();
-        let work = async move { taken.told(host.taken(request, ids, &taken, inside).await) };
+        // Those that wait in line take no more room than what they ask for.
+        let work = async move {
+            let chat = Box::pin(host.taken(request, ids, &taken, inside)).await;
+            taken.told(chat)
+        };
         let pace = &self.app.shared.pace;
         let chat = pace.spawn(Stage::Taken, work.in_current_span(), Streams::default()).await;
         chat.unwrap_or_else(|error| {
@@ -191,12 +198,12 @@ impl Host {
     ) -> Result<Chat> {
         // Of two that are the same, the second finds what became of the first.
         let beginning = async {
-            Ok(match request.request_id.is_some() {
-                true => {
+            Ok(match request.fresh_id {
+                true => None,
+                false => {
                     let locks = &self.app.shared.locks;
                     Some(locks.beginning(self.app.scope(), &request_id).await)
                 }
-                false => None,
             })
         };
         let _beginning = taken.unless_cancelled(beginning).await?;
@@ -277,9 +284,11 @@ impl Host {
     ) -> Result<Chat> {
         let (id, session) = (info.request_id.as_str(), request.session_id.clone());
         let asked = request.asked.clone();
-        let answered_before = app.answered_before(id, session.as_deref(), asked.as_deref());
-        if let Some(handled) = answered_before.await? {
-            return Ok(answered(app, info, handled, inside.clone()).await);
+        if !request.fresh_id {
+            let before = app.answered_before(id, session.as_deref(), asked.as_deref());
+            if let Some(handled) = before.await? {
+                return Ok(answered(app, info, handled, inside.clone()).await);
+            }
         }
         let files = app.files_of(&request.attachments).await?;
         let file_infos: Vec<_> = files.iter().map(|file| file.info.clone()).collect();
@@ -290,7 +299,7 @@ impl Host {
             headers: request.headers.clone(),
         };
         // One that was sent before joins its turn, and what interceptors do is done.
-        let is_known = request.request_id.is_some() && app.known_request(id).await?.is_some();
+        let is_known = !request.fresh_id && app.known_request(id).await?.is_some();
         let intercepted = match is_known {
             true => None,
             false => taken.unless_cancelled(app.intercept(input)).await?,
@@ -333,6 +342,7 @@ impl Host {
                 message,
                 overrides: request.overrides,
                 request_id: Some(info.request_id.clone()),
+                fresh_id: request.fresh_id,
                 asked,
                 stream: request.stream,
                 persist: request.persist,
@@ -347,7 +357,7 @@ impl Host {
         let (ender, at_end, inside) = (app.clone(), info.clone(), inside.clone());
         let ending = async move {
             ender.settled(&at_end.request_id).await;
-            ender.tell_hosts(Hook::OnRequestEnd, &at_end).await;
+            Box::pin(ender.tell_hosts(Hook::OnRequestEnd, &at_end)).await;
             drop(inside);
         };
         let ended = tokio::spawn(ending.in_current_span());

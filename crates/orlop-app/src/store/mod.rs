@@ -331,8 +331,8 @@ pub struct Commit {
     pub events: Vec<NewEvent>,
     /// How many numbers to keep free behind the events, for fragments that are not stored.
     pub reserve: u64,
-    /// What hooks did, for the request the turn belongs to.
-    pub trace: Vec<Map>,
+    /// What hooks did, for the request the turn belongs to: JSON objects, one a line.
+    pub trace: String,
     /// Keeps the session before and after, so that the change can be undone.
     pub undo: Option<ChangeNote>,
     /// The id of a change that this one takes back; it is marked as undone.
@@ -348,7 +348,7 @@ impl Commit {
             turn: None,
             events: Vec::new(),
             reserve: 0,
-            trace: Vec::new(),
+            trace: String::new(),
             undo: None,
             undoes: None,
         }

@@ -10,6 +10,7 @@ use crate::lock::{SessionLock, locked};
 use crate::pace::Streams;
 use crate::store::ChangeNote;
 use crate::time::now;
+use crate::trace::lines_of;
 use crate::watch::{RanIn, RanTo};
 use futures::stream::{FuturesUnordered, StreamExt};
 use orlop_core::types::ActionRecord;
@@ -111,7 +112,7 @@ impl Driver {
     }
 
     /// Runs the turn to its end.
-    pub(super) async fn run(mut self) {
+    pub(super) async fn run(mut self: Box<Self>) {
         if let Err(error) = self.drive().await {
             // The store would not take the next state. The stored one stands; whoever has the
             // session next settles it.
@@ -122,7 +123,7 @@ impl Driver {
         locked(&self.app.shared.running).remove(&key);
         self.app.shared.pausing.one_left();
         self.lend(false);
-        let Self { app, lock, request, .. } = self;
+        let Self { app, lock, request, .. } = *self;
         lock.release().await;
         app.shared.hub.close(&app.scope, &request);
     }
@@ -256,14 +257,14 @@ impl Driver {
         Ok(run.results)
     }
 
-    /// What ran since the last time.
-    pub(super) fn traced(&self) -> Vec<orlop_core::Map> {
+    /// What ran since the last time, as lines of JSON: many steps may wait to be written at once.
+    pub(super) fn traced(&self) -> String {
         self.traced_to(None)
     }
 
     /// The same at the end of the turn, with its outcome.
-    fn traced_to(&self, outcome: Option<&Outcome>) -> Vec<orlop_core::Map> {
-        let Some(tracer) = &self.app.tracer else { return Vec::new() };
+    fn traced_to(&self, outcome: Option<&Outcome>) -> String {
+        let Some(tracer) = &self.app.tracer else { return String::new() };
         let trace = tracer.take();
         if let Some(watcher) = &self.app.shared.watcher {
             let model = self.models.name(&self.config);
@@ -290,7 +291,10 @@ impl Driver {
             };
             watcher.ran(&request, &trace);
         }
-        trace
+        match self.persist {
+            true => lines_of(&trace),
+            false => String::new(),
+        }
     }
 
     /// Waits for a tool, a decision or a cancellation.

@@ -88,6 +88,8 @@ pub struct Request {
     pub overrides: Map,
     /// The id of the request. Another one with the same id is the same request.
     pub request_id: Option<String>,
+    /// Whether the id was made for this request: it cannot have come before, and nobody looks for it.
+    pub fresh_id: bool,
     /// A digest of what is asked, where the caller has one: another request with the same id and
     /// another digest is a conflict.
     pub asked: Option<String>,
@@ -281,7 +283,7 @@ impl Application {
         let wait = Wait::default();
         let app = Self { tracer: self.new_tracer(), wait, ..self.in_flow() };
         let closely = request.closely;
-        if request.request_id.is_none() {
+        if request.fresh_id || request.request_id.is_none() {
             return Ok(app.prepare(request, request_id, &taken).await?.spawn(closely));
         }
         let asked = request.asked.clone();
@@ -442,7 +444,7 @@ impl Application {
         // One that runs in this very flow, such as a request of a plugin inside of a request.
         let left = left.filter(|turn| self.shared.hub.feed(&self.scope, &turn.request).is_none());
         match left {
-            Some(record) => self.take_over(record, lock.clone(), Recovery::Settle).await,
+            Some(record) => Box::pin(self.take_over(record, lock.clone(), Recovery::Settle)).await,
             None => Ok(false),
         }
     }
@@ -542,7 +544,7 @@ impl Driver {
             request_id = self.request, session_id = self.session.id()
         );
         let (pace, streams) = (self.app.shared.pace.clone(), self.streams.clone());
-        pace.spawn(Stage::Begun, self.run().instrument(span), streams);
+        pace.spawn(Stage::Begun, Box::new(self).run().instrument(span), streams);
     }
 
     fn register(&mut self) {

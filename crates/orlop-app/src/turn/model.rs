@@ -66,7 +66,8 @@ impl Driver {
 
     async fn ask(&mut self) -> Result<(Input, Vec<EventKind>)> {
         self.renew_logins().await?;
-        self.prepare_model_call().await?;
+        // What is not done while the model speaks has its place for as long as it is done.
+        Box::pin(self.prepare_model_call()).await?;
         let options = RequestOptions {
             request_id: Some(self.request.clone()),
             cancellation: Some(Arc::new(self.cancel.clone())),
@@ -99,7 +100,7 @@ impl Driver {
             return Ok((Input::Answered { calls: Vec::new(), usage, ending }, vec![rejected]));
         }
         let (held, first) = (self.session.clone(), self.turn.first_message);
-        let taken = self.take_in(response, before, ending).await;
+        let taken = Box::pin(self.take_in(response, before, ending)).await;
         if taken.is_err() {
             // An answer whose calls cannot be dealt with would be one that no result follows.
             (self.session, self.turn.first_message) = (held, first);

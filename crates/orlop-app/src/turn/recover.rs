@@ -112,7 +112,7 @@ impl Application {
         driver.lend(!driver.turn.calls().is_empty());
         driver.register();
         match recovery {
-            Recovery::Settle => Box::pin(driver.run()).await,
+            Recovery::Settle => Box::pin(Box::new(driver).run()).await,
             Recovery::Resume => driver.start(),
         }
         Ok(true)

@@ -147,6 +147,7 @@ async fn begun(
         attachments: new.attachments,
         overrides: new.overrides,
         request_id: Some(id.as_str().to_owned()),
+        fresh_id: !id.is_given(),
         asked: Some(asked),
         stream: new.stream,
         wait,

@@ -148,6 +148,7 @@ impl Caller {
             multipart_content: now.map(|it| it.multipart_content().to_vec()).unwrap_or_default(),
             history: messages,
             request_id: Some(self.request().to_owned()),
+            fresh_id: !self.request_id.is_given(),
             asked: self.asked.digest().map(str::to_owned),
             headers: self.headers.clone(),
             // Nobody who uses this API can be asked.

@@ -23,7 +23,7 @@ async fn full(store: &dyn Store, scope: &Scope, id: &str, request: &str) -> Leas
             ..turn(request, true, "begun", false)
         }),
         events: vec![event(Some(id), Some(request), "begun"), event(None, None, "of_nobody")],
-        trace: vec![json!({"hook": "x"}).as_object().cloned().unwrap()],
+        trace: json!({"hook": "x"}).to_string(),
         undo: Some(ChangeNote { id: "c".to_owned(), ..Default::default() }),
         ..Commit::new(lease.clone())
     };

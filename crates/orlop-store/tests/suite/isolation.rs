@@ -20,7 +20,7 @@ async fn furnish(store: &dyn Store, scope: &Scope, mark: &str) -> Lease {
         }),
         turn: Some(turn("r", true, mark, false)),
         events: vec![event(Some("s"), Some("r"), mark)],
-        trace: vec![json!({ "mark": mark }).as_object().cloned().unwrap()],
+        trace: json!({ "mark": mark }).to_string(),
         undo: Some(ChangeNote {
             id: "c".to_owned(),
             plugin: mark.to_owned(),

@@ -167,19 +167,20 @@ async fn a_trace_grows_with_its_turn(place: &Place) {
     let lease = lease(&*store, &ana(), "s").await;
     assert!(store.trace(&ana(), "r").await.unwrap().is_empty());
     let step =
-        |number: usize| json!({"hook": number, "z": 1, "a": 2}).as_object().cloned().unwrap();
+        |number: usize| json!({"hook": number, "z": "a\nb", "a": 2}).as_object().cloned().unwrap();
+    let line = |number: usize| serde_json::to_string(&step(number)).unwrap();
     for numbers in [0..40, 40..41, 41..41, 41..43] {
         let commit = Commit {
             turn: Some(turn("r", numbers.start == 0, "x", false)),
-            trace: numbers.map(step).collect(),
+            trace: numbers.map(line).collect::<Vec<_>>().join("\n"),
             ..Commit::new(lease.clone())
         };
         store.commit(&ana(), commit).await.unwrap();
     }
     let trace = store.trace(&ana(), "r").await.unwrap();
     assert_eq!(trace, (0..43).map(step).collect::<Vec<_>>());
-    assert_eq!(serde_json::to_string(&trace[0]).unwrap(), r#"{"hook":0,"z":1,"a":2}"#);
-    let homeless = Commit { trace: vec![step(0)], ..Commit::new(lease) };
+    assert_eq!(serde_json::to_string(&trace[0]).unwrap(), r#"{"hook":0,"z":"a\nb","a":2}"#);
+    let homeless = Commit { trace: line(0), ..Commit::new(lease) };
     assert_eq!(class(store.commit(&ana(), homeless).await), BadArgument);
 }
 
