@@ -355,8 +355,12 @@ impl Host {
             .await?;
         app.adopt_assets(&request.attachments, &info.session_id).await?;
         let (ender, at_end, inside) = (app.clone(), info.clone(), inside.clone());
+        let feed = sent.feed();
         let ending = async move {
-            ender.settled(&at_end.request_id).await;
+            match feed {
+                Some(feed) => feed.closed().await,
+                None => ender.settled(&at_end.request_id).await,
+            }
             Box::pin(ender.tell_hosts(Hook::OnRequestEnd, &at_end)).await;
             drop(inside);
         };

@@ -65,13 +65,14 @@ impl Application {
             false => self.request_events(request_id, 0).await?,
         };
         // Read last: what is whole by now is not told piece by piece any more.
-        let said = feed.map(|feed| feed.said()).unwrap_or_default();
+        let said = feed.as_ref().map(|feed| feed.said()).unwrap_or_default();
         Ok(Some(RequestHandle {
             request_id: request_id.to_owned(),
             session_id: known.session_id,
             app: Self { flow: None, tracer: None, ..self.clone() },
             events,
             said: Some(said),
+            feed,
         }))
     }
 }

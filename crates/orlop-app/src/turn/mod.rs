@@ -39,6 +39,7 @@ pub(crate) use taken::TakenRequests;
 pub use unbegun::Unbegun;
 
 use crate::application::{Application, Step};
+use crate::feed::Feed;
 use crate::lock::{SessionLock, Wait, locked};
 use crate::pace::Stage;
 use crate::scope::check_id;
@@ -198,6 +199,8 @@ pub struct RequestHandle {
     app: Application,
     events: BoxStream<'static, Arc<Event>>,
     said: Option<Vec<Message>>,
+    /// Its events as this process has them, if it runs here.
+    feed: Option<Arc<Feed>>,
 }
 
 impl RequestHandle {
@@ -220,6 +223,11 @@ impl RequestHandle {
     /// fragments of that may be gone. It is empty where the session is stored, which has it.
     pub fn take_said(&mut self) -> Option<Vec<Message>> {
         self.said.take()
+    }
+
+    /// Where this process has its events, if it runs here.
+    pub(crate) fn feed(&self) -> Option<Arc<Feed>> {
+        self.feed.clone()
     }
 
     /// All events from here on.
@@ -531,6 +539,7 @@ impl Driver {
             app,
             events,
             said: None,
+            feed: self.feed.clone(),
         };
         self.register();
         self.start();

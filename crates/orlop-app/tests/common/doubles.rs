@@ -177,6 +177,7 @@ pub struct StoreDouble {
     commits: AtomicUsize,
     session_writes: AtomicUsize,
     messages_read: AtomicUsize,
+    turns_read: AtomicUsize,
     fail_at: Mutex<Option<usize>>,
     hold_at: Mutex<Option<Stop>>,
     log: Log,
@@ -189,6 +190,7 @@ impl StoreDouble {
             commits: AtomicUsize::new(0),
             session_writes: AtomicUsize::new(0),
             messages_read: AtomicUsize::new(0),
+            turns_read: AtomicUsize::new(0),
             fail_at: Mutex::default(),
             hold_at: Mutex::default(),
             log: log.clone(),
@@ -213,6 +215,11 @@ impl StoreDouble {
     /// How many messages were read since the last time.
     pub fn messages_read(&self) -> usize {
         self.messages_read.swap(0, Ordering::SeqCst)
+    }
+
+    /// How often a request was looked for since the last time.
+    pub fn turns_read(&self) -> usize {
+        self.turns_read.swap(0, Ordering::SeqCst)
     }
 
     /// How many commits wrote the session since the last time.
@@ -309,6 +316,7 @@ impl Store for StoreDouble {
         self.inner.revoke(scope, session, owner)
     }
     fn turn<'a>(&'a self, scope: &'a Scope, request: &'a str) -> Stored<'a, Option<TurnRecord>> {
+        self.turns_read.fetch_add(1, Ordering::SeqCst);
         self.inner.turn(scope, request)
     }
     fn turns<'a>(

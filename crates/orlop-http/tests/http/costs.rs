@@ -115,3 +115,25 @@ async fn a_change_of_metadata_is_seen_by_what_is_remembered() {
     assert_eq!(site.get("/sessions/s").await.1["title"], derived);
     assert_eq!(derived, "hi");
 }
+
+#[tokio::test] // K-09
+async fn a_request_is_looked_for_only_if_it_may_have_come_before() {
+    let mut scene = Scene::says(&["one", "two", "three", "four"]);
+    let store = StoreDouble::new(scene.store.clone(), &Log::new());
+    scene.store = store.clone();
+    let site = Site::open(&scene).await;
+    site.session("s").await;
+    let mut ask = async |id: Option<&str>, path: &str, mut body: Value| {
+        store.turns_read();
+        if let Some(id) = id {
+            body["request_id"] = json!(id);
+        }
+        let (status, answer) = site.post(path, body).await;
+        assert_eq!(status, 200, "{answer}");
+        store.turns_read()
+    };
+    assert_eq!(ask(None, "/sessions/s/requests", json!({ "content": "a" })).await, 0);
+    assert!(ask(Some("r"), "/sessions/s/requests", json!({ "content": "b" })).await > 0);
+    let says = json!({ "model": "default", "messages": [{ "role": "user", "content": "c" }] });
+    assert_eq!(ask(None, "//v1/chat/completions", says).await, 0);
+}
