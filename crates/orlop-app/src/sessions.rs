@@ -414,7 +414,7 @@ impl Application {
     }
 
     /// Deletes a session with its turns, events, plugin state and assets. A request that runs on it
-    /// is cancelled.
+    /// is cancelled, and so are those that wait for it.
     pub async fn delete_session(&self, id: &str, reason: Option<&str>) -> Result<()> {
         let app = self.in_flow().changing("delete a session")?;
         let lock = app.lock_for_good(id).await?;
@@ -465,9 +465,12 @@ impl Application {
     async fn lock_for_good(&self, id: &str) -> Result<SessionLock> {
         match self.lock(id, Wait::No).await {
             Err(error) if error.class() == ErrorClass::Conflict => {
+                let why = "the session is deleted";
+                // Those that wait came first, and would be next.
+                self.shared.taken.cancel_waiting(&self.scope, id, why);
                 let last = self.shared.store.turns(&self.scope, Some(id), 1).await?;
                 for turn in last.into_iter().filter(|turn| !turn.settled) {
-                    self.cancel_request(&turn.request, "the session is deleted").await?;
+                    self.cancel_request(&turn.request, why).await?;
                 }
                 self.lock(id, Wait::default()).await
             }

@@ -317,7 +317,8 @@ impl Application {
         taken: &Taken,
     ) -> Result<Driver> {
         let id = request.settle_session();
-        let lock = self.lock_unless(&id, request.wait, Some(taken.token())).await;
+        let lock = self.lock_unless(&id, request.wait, Some(taken.token()));
+        let lock = taken.waiting(lock).await;
         let lock = match (lock, taken.reason()) {
             (Err(error), Some(reason)) if error.is_cancelled() => {
                 return Err(Error::cancelled(reason));

@@ -2,9 +2,10 @@
 
 use super::sessions::summary;
 use super::trace::TraceEntry;
-use super::view::{
-    After, Allowed, ApprovalPolicy, Cancel, List, ListRequests, NewRequest, RequestView,
-    TurnResult, Verdict,
+use super::view::List;
+use super::view::request::{
+    After, Allowed, ApprovalPolicy, Cancel, ListRequests, NewRequest, RequestView, TurnResult,
+    Verdict,
 };
 use crate::asked::asked_at;
 use crate::begin::Events;

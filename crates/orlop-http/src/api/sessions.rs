@@ -1,11 +1,12 @@
 //! Stored sessions and their messages. What changes a session answers with its summary, which
 //! costs the same however long it is.
 
-use super::view::{
-    AtMessage, Change, Fork, Found, Join, LifecycleResults, List, ListSessions, LoadSession,
-    LoadedSession, MadeBranch, NewBranch, NewContent, NewMessage, NewSession, OfSession, PutAway,
-    Search, SessionPage, SessionPatch, SessionSummary, Slice, Switch, Told, Tries,
+use super::view::session::{
+    AtMessage, Change, Fork, Found, Join, LifecycleResults, ListSessions, LoadSession,
+    LoadedSession, MadeBranch, NewBranch, NewContent, NewMessage, NewSession, PutAway, Search,
+    SessionPage, SessionPatch, SessionSummary, Slice, Switch, Told, Tries,
 };
+use super::view::{List, OfSession};
 use crate::caller::{Caller, Chat, Read};
 use crate::extract::{Created, Json, JsonText, Nothing, OptionalJson, Path, Query};
 use crate::problem::Problem;

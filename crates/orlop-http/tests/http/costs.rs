@@ -123,7 +123,7 @@ async fn a_request_is_looked_for_only_if_it_may_have_come_before() {
     scene.store = store.clone();
     let site = Site::open(&scene).await;
     site.session("s").await;
-    let mut ask = async |id: Option<&str>, path: &str, mut body: Value| {
+    let ask = async |id: Option<&str>, path: &str, mut body: Value| {
         store.turns_read();
         if let Some(id) = id {
             body["request_id"] = json!(id);

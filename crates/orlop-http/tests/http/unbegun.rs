@@ -80,6 +80,25 @@ async fn a_request_that_waits_for_its_session_is_cancelled() {
     assert_eq!(scene.provider.requests().len(), 2);
 }
 
+#[tokio::test] // K-09
+async fn a_request_that_waits_goes_with_its_session() {
+    let gate = Gate::new();
+    let (site, first, scene) = busy(&gate).await;
+    let deletes = async {
+        state(&site, "b").await;
+        while !site.get("//metrics").await.1.as_str().unwrap().contains("orlop_queue_length 1") {}
+        site.delete("/sessions/s").await.0
+    };
+    let (queued, deleted) = tokio::join!(site.post("/sessions/s/requests", queued()), deletes);
+    assert_eq!((queued.0, &queued.1["error_type"], deleted), (499, &json!("cancelled"), 204));
+    assert!(queued.1["message"].as_str().unwrap().contains("the session is deleted"));
+    assert_eq!(kinds(&first.rest().await).split(' ').next_back(), Some("request_cancelled"));
+    // Nothing brings it back.
+    assert_eq!(site.get("/sessions/s").await.0, 404);
+    assert_eq!(site.get("/requests/b").await.0, 404);
+    assert_eq!(scene.provider.requests().len(), 1);
+}
+
 #[tokio::test] // K-09, K-20
 async fn a_request_that_waits_for_its_session_is_followed() {
     let gate = Gate::new();
