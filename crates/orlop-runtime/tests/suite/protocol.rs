@@ -170,7 +170,7 @@ struct Lines(Arc<Mutex<Vec<(Way, Value)>>>);
 fn tapped(stage: Stage, package: Package, lines: &Lines) -> (Stage, Runtime) {
     let heard = lines.clone();
     let tap: Tap = Arc::new(move |crossed: Crossed<'_>| {
-        if crossed.way != Way::Log {
+        if matches!(crossed.way, Way::Plugin | Way::Host) {
             let line = serde_json::from_slice(crossed.line).unwrap();
             heard.0.lock().unwrap().push((crossed.way, line));
         }
