@@ -3,7 +3,7 @@
 use crate::place::{Folder, Place, on_every_store};
 use crate::steps::*;
 use futures::executor::block_on;
-use orlop_app::store::{SearchQuery, Store};
+use orlop_app::store::{Commit, SearchQuery, Store};
 use orlop_core::ErrorClass::{BadArgument, BadState, Unavailable};
 use orlop_core::{Error, ErrorClass};
 use orlop_store::{PostgresStore, SqliteStore};
@@ -49,7 +49,44 @@ async fn a_newer_version_is_refused(place: &Place) {
     assert!(error.message().ends_with("update Orlop"), "{error}");
 }
 
+/// Makes the tables what they were in version 5.
+const BACK_TO_5: &str = "ALTER TABLE sessions DROP COLUMN messages_revision;";
+
+async fn what_version_5_wrote_is_there_in_version_6(place: &Place) {
+    let store = place.open();
+    let lease = create(&*store, &ana(), "s", &["m"]).await;
+    // One entry a row, as it was written then.
+    for (number, entry) in ["{\"hook\":1}", "{\"hook\":2}"].into_iter().enumerate() {
+        let commit = Commit {
+            turn: Some(turn("r", number == 0, "x", false)),
+            trace: entry.to_owned(),
+            ..Commit::new(lease.clone())
+        };
+        store.commit(&ana(), commit).await.unwrap();
+    }
+    drop(store);
+    match place {
+        Place::Sqlite(folder) => {
+            let file = rusqlite::Connection::open(folder.file()).unwrap();
+            file.execute_batch(&format!("{BACK_TO_5} PRAGMA user_version = 5")).unwrap();
+        }
+        Place::Postgres(url) => {
+            let server = PostgresServer::shared().unwrap();
+            let back = BACK_TO_5.replace("sessions", "orlop.sessions");
+            server.sql(url, &back).unwrap();
+            server.sql(url, "UPDATE orlop.schema_version SET version = 5").unwrap();
+        }
+    }
+    let store = place.open();
+    assert_eq!(texts(&*store, &ana(), "s").await, ["m"]);
+    let head = store.head(&ana(), "s").await.unwrap().unwrap();
+    assert_eq!((head.revision, head.messages_revision), (1, 1));
+    assert_eq!(store.trace(&ana(), "r").await.unwrap().len(), 2);
+}
+
 on_every_store! {
+    #[test]
+    what_version_5_wrote_is_there_in_version_6;
     #[test]
     a_store_is_healthy_and_says_where_it_is;
     #[test]
