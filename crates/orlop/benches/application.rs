@@ -296,7 +296,7 @@ async fn program(folder: &Path) {
     let command = |home: PathBuf| {
         let mut command = tokio::process::Command::new(env!("CARGO_BIN_EXE_orlop"));
         command
-            .args(["run", "hi"])
+            .args(["--trust", "run", "hi"])
             .current_dir(folder)
             .env("ORLOP_HOME", home)
             .stdin(Stdio::null())
