@@ -3,11 +3,13 @@
 
 use crate::lock::locked;
 use crate::said::Said;
-use futures::stream::{BoxStream, StreamExt};
+use futures::stream::{BoxStream, Stream, StreamExt};
 use orlop_core::Message;
 use orlop_core::types::app_event::{Event, EventKind};
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
 use tokio::sync::Notify;
 
 /// How many fragments are held for readers that do not keep up.
@@ -20,13 +22,12 @@ const MAX_BEHIND: u64 = 1_024;
 const MAX_SAID: usize = 512 * 1024;
 
 /// How many fragments there are before those that everybody has seen are put together.
-const LOOSE: usize = 8;
+const LOOSE: usize = 4;
 
 /// The events of one running turn.
 #[derive(Default)]
 pub(crate) struct Feed {
     state: Mutex<FeedState>,
-    changed: Notify,
     /// Told once: those who wait for the end only need not wake up for every event.
     ended: Notify,
     /// What a turn that is not stored has said; the store has it of others.
@@ -44,10 +45,16 @@ struct FeedState {
     /// How many fragments are held one by one, and with how many they are put together.
     loose: usize,
     loose_at_most: usize,
-    /// The last number each reader has seen.
-    readers: HashMap<u64, u64>,
-    next_reader: u64,
+    /// Who reads, each in a place of its own; a place that somebody left is free.
+    readers: Vec<Option<Reading>>,
     ended: bool,
+}
+
+struct Reading {
+    /// The last number it has seen.
+    seen: u64,
+    /// Who waits for the next one.
+    waits: Option<Waker>,
 }
 
 /// Events that are held, and how many were told before them.
@@ -127,7 +134,7 @@ impl Held {
 
 impl Feed {
     pub(crate) fn push(&self, event: Arc<Event>) {
-        {
+        let waiting = {
             let mut state = locked(&self.state);
             let durable = event.kind.is_durable();
             let place = state.told;
@@ -140,8 +147,9 @@ impl Feed {
                 state.loose += 1;
                 state.put_together();
             }
-        }
-        self.changed.notify_waiters();
+            state.waiting()
+        };
+        waiting.wake();
     }
 
     /// Keeps what the turn has said so far, before the events that tell that it is whole.
@@ -156,7 +164,7 @@ impl Feed {
 
     /// Whether somebody reads it.
     pub(crate) fn is_read(&self) -> bool {
-        !locked(&self.state).readers.is_empty()
+        locked(&self.state).readers.iter().any(Option::is_some)
     }
 
     /// The number of the first event it has.
@@ -165,8 +173,12 @@ impl Feed {
     }
 
     pub(crate) fn end(&self) {
-        locked(&self.state).ended = true;
-        self.changed.notify_waiters();
+        let waiting = {
+            let mut state = locked(&self.state);
+            state.ended = true;
+            state.waiting()
+        };
+        waiting.wake();
         self.ended.notify_waiters();
     }
 
@@ -191,27 +203,48 @@ impl Feed {
     }
 
     fn read_within(self: &Arc<Self>, after: u64, most: u64) -> BoxStream<'static, Arc<Event>> {
-        let reader = {
-            let mut state = locked(&self.state);
-            // A number that is yet to come would hide what happens until then.
-            let after = state.held.back().map_or(after, |newest| after.min(newest.last()));
-            state.next_reader += 1;
-            let id = state.next_reader;
-            state.readers.insert(id, after);
-            Reader { feed: self.clone(), id, after, most, allowed: u64::MAX }
-        };
-        futures::stream::unfold(reader, |mut reader| async move {
-            let event = reader.next().await?;
-            Some((event, reader))
-        })
-        .boxed()
+        let mut state = locked(&self.state);
+        // A number that is yet to come would hide what happens until then.
+        let after = state.held.back().map_or(after, |newest| after.min(newest.last()));
+        let place = state.take_place(Reading { seen: after, waits: None });
+        Reader { feed: self.clone(), place, after, most, allowed: u64::MAX }.boxed()
+    }
+}
+
+/// Those who wait for an event: mostly one, and none is told while the feed is held.
+struct Waiting {
+    first: Option<Waker>,
+    others: Vec<Waker>,
+}
+
+impl Waiting {
+    fn wake(self) {
+        self.first.into_iter().chain(self.others).for_each(Waker::wake);
     }
 }
 
 impl FeedState {
     /// What everybody who reads has seen.
     fn seen(&self) -> u64 {
-        self.readers.values().copied().min().unwrap_or(u64::MAX)
+        self.readers.iter().flatten().map(|reading| reading.seen).min().unwrap_or(u64::MAX)
+    }
+
+    fn take_place(&mut self, reading: Reading) -> usize {
+        match self.readers.iter().position(Option::is_none) {
+            Some(place) => {
+                self.readers[place] = Some(reading);
+                place
+            }
+            None => {
+                self.readers.push(Some(reading));
+                self.readers.len() - 1
+            }
+        }
+    }
+
+    fn waiting(&mut self) -> Waiting {
+        let mut waiting = self.readers.iter_mut().flatten().filter_map(|it| it.waits.take());
+        Waiting { first: waiting.next(), others: waiting.collect() }
     }
 
     /// Whether the last event was told.
@@ -306,7 +339,8 @@ impl FeedState {
 
 struct Reader {
     feed: Arc<Feed>,
-    id: u64,
+    /// Its place among those who read.
+    place: usize,
     after: u64,
     /// How far behind it may be once it has caught up.
     most: u64,
@@ -314,39 +348,43 @@ struct Reader {
     allowed: u64,
 }
 
-impl Reader {
-    async fn next(&mut self) -> Option<Arc<Event>> {
-        let feed = self.feed.clone();
-        loop {
-            let changed = feed.changed.notified();
-            let mut changed = std::pin::pin!(changed);
-            changed.as_mut().enable();
-            {
-                let mut state = locked(&feed.state);
-                let place = state.held.partition_point(|held| held.last() <= self.after);
-                let next = state.held.get(place).and_then(|held| held.next(self.after));
-                let behind = next.as_ref().map_or(0, |(place, _)| state.told - place);
-                if behind > self.allowed {
-                    return None;
-                }
-                self.allowed = self.allowed.min(behind.saturating_add(self.most));
-                if let Some((_, event)) = next {
-                    self.after = event.seq;
-                    state.readers.insert(self.id, event.seq);
-                    return Some(event);
-                }
-                if state.ended || state.is_over() {
-                    return None;
-                }
-            }
-            changed.await;
+impl Stream for Reader {
+    type Item = Arc<Event>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Arc<Event>>> {
+        let Self { feed, place, after, most, allowed } = &mut *self;
+        let mut state = locked(&feed.state);
+        let first = state.held.partition_point(|held| held.last() <= *after);
+        let next = state.held.get(first).and_then(|held| held.next(*after));
+        let behind = next.as_ref().map_or(0, |(told, _)| state.told - told);
+        if behind > *allowed {
+            return Poll::Ready(None);
         }
+        *allowed = (*allowed).min(behind.saturating_add(*most));
+        let is_over = state.ended || state.is_over();
+        let Some(Some(reading)) = state.readers.get_mut(*place) else { return Poll::Ready(None) };
+        if let Some((_, event)) = next {
+            *after = event.seq;
+            reading.seen = event.seq;
+            return Poll::Ready(Some(event));
+        }
+        if is_over {
+            return Poll::Ready(None);
+        }
+        match &mut reading.waits {
+            Some(held) => held.clone_from(cx.waker()),
+            waits => *waits = Some(cx.waker().clone()),
+        }
+        Poll::Pending
     }
 }
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        locked(&self.feed.state).readers.remove(&self.id);
+        let mut state = locked(&self.feed.state);
+        if let Some(place) = state.readers.get_mut(self.place) {
+            *place = None;
+        }
     }
 }
 

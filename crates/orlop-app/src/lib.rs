@@ -63,6 +63,7 @@ pub use sessions::NewSession;
 pub use shares::{NewShare, Share, Shared, SharedPage};
 pub use supply::{PluginHealth, PluginInfo, Supplied, Supplier};
 pub use time::{now, rfc3339, unix_seconds};
+pub use trace::{Changed, Traced, TracedHook, TracedNote};
 pub use turn::{
     Approval, Decision, KnownRequest, Recovery, Request, RequestHandle, RequestState,
     RequestStatus, Taken, Target, TurnInfo, Unbegun, WaitingCall, error_of,

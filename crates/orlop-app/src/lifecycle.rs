@@ -137,14 +137,20 @@ impl Hooked<'_> {
         agent: &Agent,
         config: &Config,
     ) -> Result<bool> {
-        let cx = self.app.host_context();
-        for entry in &self.app.shared.applications {
+        for entry in self.asked_at(lifecycle) {
+            let cx = self.app.host_context();
             if self.actions_of(entry, &cx).await?.iter().any(|action| action.runs_at(lifecycle)) {
                 return Ok(true);
             }
         }
         let actions = self.app.core_of(agent).session_actions(config).await?;
         Ok(actions.iter().any(|action| action.runs_at(lifecycle)))
+    }
+
+    /// The application plugins whose actions `lifecycle` may trigger.
+    fn asked_at(&self, lifecycle: &str) -> impl Iterator<Item = &ApplicationEntry> + Send {
+        let entries = self.app.shared.applications.iter();
+        entries.filter(move |entry| entry.plugin.manifest.may_act_at(lifecycle))
     }
 
     /// The whole run. Fails with the first action that fails; the session is then as it was.
@@ -183,7 +189,7 @@ impl Hooked<'_> {
         owned: Owned<'_>,
         run: &mut LifecycleRun,
     ) -> Result<()> {
-        if self.app.shared.applications.is_empty() {
+        if self.asked_at(lifecycle).next().is_none() {
             return Ok(());
         }
         let id = run.session.id().to_owned();
@@ -205,7 +211,7 @@ impl Hooked<'_> {
     ) -> Result<()> {
         let id = run.session.id().to_owned();
         let asking = self.app.host_context();
-        for entry in &self.app.shared.applications {
+        for entry in self.asked_at(lifecycle) {
             for action in self.actions_of(entry, &asking).await? {
                 if !action.runs_at(lifecycle) {
                     continue;
@@ -271,9 +277,10 @@ fn warn_of_error(lifecycle: &str, record: &ActionRecord) {
 pub fn tell_of_mistyped_triggers(plugin: &str, action: &ActionDefinition) {
     for name in action.lifecycles() {
         let known = orlop_core::lifecycle::STANDARD.iter().map(|(name, _)| *name);
-        // The nearest to one that there is is itself.
-        let meant = nearest(name, known).filter(|meant| *meant != name);
-        if let Some(meant) = meant {
+        if known.clone().any(|known| known == name) {
+            continue;
+        }
+        if let Some(meant) = nearest(name, known) {
             let id = &action.id;
             tracing::error!(target: "orlop::plugins", "the action \"{id}\" of the plugin \"{plugin}\" waits for \"{name}\", which Orlop never runs; did you mean \"{meant}\"?");
         }

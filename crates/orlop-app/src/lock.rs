@@ -1,4 +1,5 @@
-//! Session locks: a lease in the store, kept alive while it is held, re-entrant within one flow.
+//! Session locks: a lease in the store, kept alive while it is held, re-entrant within one flow. Sessions
+//! that are made for one request and not stored have none: nobody else knows them.
 //!
 //! Flows of one process queue up in order; another process is waited for by asking again.
 
@@ -80,6 +81,18 @@ impl Flow {
         locked(&self.held).get(session).and_then(Weak::upgrade)
     }
 
+    /// The lock on a session that was made for this flow and is not stored.
+    pub(crate) fn hold_unstored(&self, session: &str) -> SessionLock {
+        self.hold(session, None, Arc::default())
+    }
+
+    fn hold(&self, session: &str, leased: Option<Leased>, lost: Arc<AtomicBool>) -> SessionLock {
+        let held = Held { session: session.to_owned(), leased: Mutex::new(leased), lost };
+        let held = Arc::new(held);
+        locked(&self.held).insert(session.to_owned(), Arc::downgrade(&held));
+        SessionLock(held)
+    }
+
     /// The session as the lifecycle run under way has it.
     pub(crate) fn current(&self, session: &str) -> Option<orlop_core::Session> {
         locked(&self.runs.current).get(session).cloned()
@@ -94,7 +107,14 @@ impl Flow {
         let mut current = locked(&self.runs.current);
         match value {
             Some(value) => current.insert(session.to_owned(), value),
-            None => current.remove(session),
+            None => {
+                let before = current.remove(session);
+                if current.is_empty() {
+                    // A turn that waits for its model need not have the room.
+                    current.shrink_to_fit();
+                }
+                before
+            }
         }
     }
 
@@ -114,63 +134,71 @@ impl Flow {
 pub struct SessionLock(Arc<Held>);
 
 struct Held {
-    lease: Lease,
+    session: String,
+    /// What the store knows of it; nothing where the session is not stored.
+    leased: Mutex<Option<Leased>>,
     lost: Arc<AtomicBool>,
+}
+
+struct Leased {
+    lease: Lease,
     store: Arc<dyn Store>,
     scope: Scope,
     runtime: tokio::runtime::Handle,
     renewing: tokio::task::AbortHandle,
-    /// Taken out when the lease is given back, so that the next in line comes after that.
-    turn: Mutex<Option<OwnedMutexGuard<()>>>,
-    released: AtomicBool,
+    /// Dropped when the lease is given back, so that the next in line comes after that.
+    turn: OwnedMutexGuard<()>,
 }
 
 impl SessionLock {
     /// The lease, for commits. Fails if it was lost in the meantime.
     pub(crate) fn lease(&self) -> Result<Lease> {
-        if self.0.lost.load(Ordering::Relaxed) {
+        let Held { session, leased, lost } = &*self.0;
+        if lost.load(Ordering::Relaxed) {
             return Err(Error::conflict(format!(
-                "the lock on session \"{}\" was lost to another process; load the session and try again",
-                self.0.lease.session
+                "the lock on session \"{session}\" was lost to another process; load the session and try again"
             )));
         }
-        Ok(self.0.lease.clone())
+        let lease = locked(leased).as_ref().map(|leased| leased.lease.clone());
+        lease.ok_or_else(|| {
+            Error::bad_state(format!(
+                "session \"{session}\" belongs to a request that stores nothing; send it without persist: false"
+            ))
+        })
     }
 
     /// The session.
     pub fn session_id(&self) -> &str {
-        &self.0.lease.session
+        &self.0.session
     }
 
     /// Gives the lock back and waits until it is free, unless the flow has other uses for it.
     pub async fn release(self) {
-        if let Some(held) = Arc::into_inner(self.0) {
-            held.renewing.abort();
-            held.released.store(true, Ordering::Relaxed);
-            give_back(&held.store, &held.scope, &held.lease).await;
-            drop(locked(&held.turn).take());
+        let leased = Arc::into_inner(self.0).and_then(|held| locked(&held.leased).take());
+        if let Some(leased) = leased {
+            leased.give_back().await;
         }
     }
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
-        self.renewing.abort();
-        if self.released.load(Ordering::Relaxed) {
-            return;
+        if let Some(leased) = locked(&self.leased).take() {
+            leased.renewing.abort();
+            let runtime = leased.runtime.clone();
+            runtime.spawn(leased.give_back());
         }
-        let (store, scope, lease) = (self.store.clone(), self.scope.clone(), self.lease.clone());
-        let turn = locked(&self.turn).take();
-        self.runtime.spawn(async move {
-            give_back(&store, &scope, &lease).await;
-            drop(turn);
-        });
     }
 }
 
-async fn give_back(store: &Arc<dyn Store>, scope: &Scope, lease: &Lease) {
-    if let Err(error) = store.release(scope, lease).await {
-        tracing::warn!(target: "orlop::app", %error, session = lease.session, "a lock was not given back; it ends by itself");
+impl Leased {
+    async fn give_back(self) {
+        let Self { lease, store, scope, renewing, turn, .. } = self;
+        renewing.abort();
+        if let Err(error) = store.release(&scope, &lease).await {
+            tracing::warn!(target: "orlop::app", %error, session = lease.session, "a lock was not given back; it ends by itself");
+        }
+        drop(turn);
     }
 }
 
@@ -202,18 +230,15 @@ impl Locks {
         let lease = self.lease(scope, session, deadline, cancelled).await?;
         let lost = Arc::new(AtomicBool::new(false));
         let renewing = renew(self.store.clone(), scope.clone(), lease.clone(), lost.clone());
-        let held = Arc::new(Held {
+        let leased = Leased {
             lease,
-            lost,
             store: self.store.clone(),
             scope: scope.clone(),
             runtime: tokio::runtime::Handle::current(),
             renewing,
-            turn: Mutex::new(Some(turn)),
-            released: AtomicBool::new(false),
-        });
-        locked(&flow.held).insert(session.to_owned(), Arc::downgrade(&held));
-        Ok(SessionLock(held))
+            turn,
+        };
+        Ok(flow.hold(session, Some(leased), lost))
     }
 
     async fn is_answering(&self, scope: &Scope, session: &str) -> Result<bool> {

@@ -155,6 +155,8 @@ impl Place {
             }
             line.left = line.share;
         }
+        // Who says the answers and who reads them may wait for a processor as well, outside of this process.
+        std::thread::yield_now();
         yield_now().await;
         if let Some(since) = locked(&self.line).stepping.get_mut(&self.rank) {
             *since = Instant::now();

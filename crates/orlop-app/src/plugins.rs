@@ -140,30 +140,26 @@ impl Plugins {
 
     /// What these plugins make of a configuration file.
     pub fn schema(&self) -> Schema {
+        let manifests = self.manifests();
         let named = |kind: &str| {
-            let manifests = self.manifests().into_iter();
-            let found = manifests.filter(|(held, _)| *held == kind);
-            found.map(|(_, manifest)| manifest.name).collect::<Vec<_>>()
+            let found = manifests.iter().filter(|(held, _)| *held == kind);
+            found.map(|(_, manifest)| manifest.name.clone()).collect::<Vec<_>>()
         };
-        let sections = self
-            .manifests()
-            .into_iter()
-            .map(|(_, manifest)| (manifest.name, manifest.config_schema));
+        let (providers, tools, hosts) = (named("provider"), named("tool"), named("host"));
         // A plugin whose name was taken is none of its package.
-        let own: HashSet<String> = self
-            .manifests()
-            .into_iter()
-            .filter_map(|(_, manifest)| manifest.yields.then_some(manifest.name))
-            .collect();
+        let own = manifests.iter().filter(|(_, manifest)| manifest.yields);
+        let own: HashSet<String> = own.map(|(_, manifest)| manifest.name.clone()).collect();
+        let sections =
+            manifests.into_iter().map(|(_, manifest)| (manifest.name, manifest.config_schema));
         let packages = self.supplied().into_iter().filter(|it| it.source == "package");
         let packages = packages.map(|package| {
             let plugins = package.plugins.into_iter().filter(|name| own.contains(name));
             (package.name, plugins.collect())
         });
         Schema::new(sections.collect())
-            .providers(named("provider"))
-            .tools(named("tool"))
-            .hosts(named("host"))
+            .providers(providers)
+            .tools(tools)
+            .hosts(hosts)
             .packages(packages)
     }
 

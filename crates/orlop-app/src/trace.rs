@@ -2,14 +2,111 @@
 
 use crate::lock::locked;
 use crate::watch::Watcher;
+use orlop_core::Value;
 use orlop_core::hooks::{Hook, HookEvent, Observer};
-use orlop_core::{Map, Value};
+use serde::{Serialize, Serializer};
 use serde_json::json;
+use serde_json::value::RawValue;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
 /// How much of an outcome is kept, in bytes of JSON.
 const KEPT: usize = 2_048;
+
+/// Something that ran in a request. As JSON it is a line of the trace that is stored.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub enum Traced {
+    /// A hook of a plugin.
+    Hook(TracedHook),
+    /// Something that is no hook: a model call, a tool that ran, a lifecycle.
+    Note(TracedNote),
+}
+
+/// A hook that answered or failed.
+#[derive(Debug, Serialize)]
+pub struct TracedHook {
+    kind: &'static str,
+    /// The plugin.
+    pub plugin: Arc<str>,
+    /// What kind of plugin it is.
+    pub plugin_kind: &'static str,
+    /// The hook.
+    pub hook: &'static str,
+    /// When it began, in microseconds since the request did.
+    pub start_us: u64,
+    /// How long it took.
+    pub duration_us: u64,
+    outcome: Success,
+    /// What came of it.
+    pub change: Changed,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    timed_out: bool,
+    /// The action it ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub action: Option<String>,
+    /// The lifecycle that triggered the action.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lifecycle: Option<String>,
+    /// How often it was called, where all calls are one entry.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub calls: Option<u64>,
+}
+
+/// What came of a hook.
+#[derive(Debug)]
+pub enum Changed {
+    /// It changed nothing.
+    Nothing,
+    /// It changed this.
+    To(Box<RawValue>),
+    /// It failed, and why.
+    Failed(Box<str>),
+}
+
+/// What ran that is no hook.
+#[derive(Debug, Serialize)]
+pub struct TracedNote {
+    /// What it is: `model_call`, `tool_call`, `lifecycle` and the like.
+    pub kind: &'static str,
+    /// What there is to say of it.
+    pub detail: Value,
+    /// When it began, in microseconds since the request did.
+    pub start_us: u64,
+    /// How long it took.
+    pub duration_us: u64,
+    outcome: Success,
+}
+
+impl Traced {
+    /// Whether it failed.
+    pub fn is_failed(&self) -> bool {
+        match self {
+            Self::Hook(hook) => !hook.outcome.0,
+            Self::Note(note) => !note.outcome.0,
+        }
+    }
+}
+
+/// `ok` or `error`.
+#[derive(Debug, Clone, Copy)]
+struct Success(bool);
+
+impl Serialize for Success {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(if self.0 { "ok" } else { "error" })
+    }
+}
+
+impl Serialize for Changed {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Nothing => serializer.serialize_unit(),
+            Self::To(change) => change.serialize(serializer),
+            Self::Failed(why) => serializer.serialize_str(why),
+        }
+    }
+}
 
 /// Collects what hooks do while a request runs.
 pub(crate) struct Tracer {
@@ -23,7 +120,7 @@ pub(crate) struct Tracer {
 #[derive(Default)]
 struct State {
     /// The plugins that ran, which entries name by their place.
-    plugins: Vec<Box<str>>,
+    plugins: Vec<Arc<str>>,
     last: usize,
     open: Vec<Open>,
     done: Vec<Done>,
@@ -32,8 +129,8 @@ struct State {
     next: Vec<(String, Box<Action>)>,
 }
 
-/// Something that is over. It is written down once it is asked for: a turn has dozens of these and keeps
-/// them, as small as they can be, while it waits for its model.
+/// Something that is over. It is made into an entry once it is asked for: a turn has dozens of these
+/// and keeps them, as small as they can be, while it waits for its model.
 enum Done {
     Hook(Ran),
     Note(Box<Note>),
@@ -55,18 +152,17 @@ struct Note {
     detail: Value,
     at: Instant,
     took: Duration,
-    outcome: &'static str,
+    success: bool,
 }
 
 enum Outcome {
     Unchanged,
-    /// JSON.
-    Changed(Box<str>),
+    Changed(Box<RawValue>),
     Failed(Box<Failure>),
 }
 
 struct Failure {
-    message: String,
+    message: Box<str>,
     timed_out: bool,
 }
 
@@ -89,7 +185,7 @@ struct Asked {
     hook: Hook,
     first: Instant,
     took: Duration,
-    calls: usize,
+    calls: u64,
 }
 
 impl Tracer {
@@ -108,50 +204,62 @@ impl Tracer {
     }
 
     /// What has been collected since the last time.
-    pub(crate) fn take(&self) -> Vec<Map> {
+    pub(crate) fn take(&self) -> Vec<Traced> {
         let State { plugins, asked, done, .. } = &mut *locked(&self.state);
         let (asked, done) = (std::mem::take(asked), std::mem::take(done));
-        let name = |place: u16| plugins.get(usize::from(place)).map_or("", |name| name);
+        let name = |place: u16| plugins.get(usize::from(place)).cloned().unwrap_or_default();
         let asked = asked.into_iter().map(|asked| {
             let first = micros(asked.first - self.began);
-            let mut entry = entry(name(asked.plugin), asked.hook, first, micros(asked.took));
-            entry.insert("calls".to_owned(), asked.calls.into());
-            entry
+            let entry = entry(name(asked.plugin), asked.hook, first, micros(asked.took));
+            Traced::Hook(TracedHook { calls: Some(asked.calls), ..entry })
         });
         let done = done.into_iter().map(|done| match done {
             Done::Hook(ran) => {
                 let name = name(ran.plugin);
-                ran.written(name)
+                Traced::Hook(ran.entry(name))
             }
-            Done::Note(note) => Map::from_iter([
-                ("kind".to_owned(), note.what.into()),
-                ("detail".to_owned(), note.detail),
-                ("start_us".to_owned(), micros(note.at - self.began).into()),
-                ("duration_us".to_owned(), micros(note.took).into()),
-                ("outcome".to_owned(), note.outcome.into()),
-            ]),
+            Done::Note(note) => Traced::Note(TracedNote {
+                kind: note.what,
+                detail: note.detail,
+                start_us: micros(note.at - self.began),
+                duration_us: micros(note.took),
+                outcome: Success(note.success),
+            }),
         });
         asked.chain(done).collect()
     }
 
+    /// Gives back the room that was kept for more.
+    pub(crate) fn shrink(&self) {
+        let State { plugins, open, done, asked, next, .. } = &mut *locked(&self.state);
+        plugins.shrink_to_fit();
+        open.shrink_to_fit();
+        done.shrink_to_fit();
+        asked.shrink_to_fit();
+        next.shrink_to_fit();
+    }
+
     /// Adds something that is no hook of the table: a model call, a tool run, a lifecycle.
-    pub(crate) fn note(
-        &self,
-        what: &'static str,
-        detail: Value,
-        at: Instant,
-        outcome: &'static str,
-    ) {
+    pub(crate) fn note(&self, what: &'static str, detail: Value, at: Instant, success: bool) {
         let took = at.elapsed();
-        let note = Note { what, detail, at, took, outcome };
+        let note = Note { what, detail, at, took, success };
         locked(&self.state).done.push(Done::Note(Box::new(note)));
     }
 }
 
 /// Entries as lines of JSON.
-pub(crate) fn lines_of(trace: &[Map]) -> String {
-    let lines: Vec<String> = trace.iter().filter_map(|it| serde_json::to_string(it).ok()).collect();
-    lines.join("\n")
+pub(crate) fn lines_of(trace: &[Traced]) -> String {
+    let mut lines = Vec::with_capacity(trace.len() * 192);
+    for entry in trace {
+        let length = lines.len();
+        if length > 0 {
+            lines.push(b'\n');
+        }
+        if serde_json::to_writer(&mut lines, entry).is_err() {
+            lines.truncate(length);
+        }
+    }
+    String::from_utf8(lines).unwrap_or_default()
 }
 
 fn micros(time: Duration) -> u64 {
@@ -159,45 +267,39 @@ fn micros(time: Duration) -> u64 {
 }
 
 impl Ran {
-    fn written(self, plugin: &str) -> Map {
-        let mut entry = entry(plugin, self.hook, self.start, self.took);
-        match self.outcome {
-            Outcome::Unchanged => {}
-            Outcome::Changed(change) => {
-                let change = serde_json::from_str(&change).unwrap_or_default();
-                entry.insert("change".to_owned(), change);
-            }
-            Outcome::Failed(failure) => {
-                entry.insert("outcome".to_owned(), "error".into());
-                entry.insert("change".to_owned(), failure.message.into());
-                if failure.timed_out {
-                    entry.insert("timed_out".to_owned(), true.into());
-                }
-            }
-        }
-        if let Some(action) = self.action {
-            entry.insert("action".to_owned(), action.id.into());
-            if let Some(lifecycle) = action.lifecycle {
-                entry.insert("lifecycle".to_owned(), lifecycle.into());
-            }
-        }
-        entry
+    fn entry(self, plugin: Arc<str>) -> TracedHook {
+        let (action, lifecycle) = match self.action {
+            Some(action) => (Some(action.id), action.lifecycle),
+            None => (None, None),
+        };
+        let (change, timed_out) = match self.outcome {
+            Outcome::Unchanged => (Changed::Nothing, false),
+            Outcome::Changed(change) => (Changed::To(change), false),
+            Outcome::Failed(failure) => (Changed::Failed(failure.message), failure.timed_out),
+        };
+        let outcome = Success(!matches!(change, Changed::Failed(_)));
+        let entry = entry(plugin, self.hook, self.start, self.took);
+        TracedHook { outcome, change, timed_out, action, lifecycle, ..entry }
     }
 }
 
-/// What is written down of a hook that answered and changed nothing.
-fn entry(plugin: &str, hook: Hook, start: u64, took: u64) -> Map {
+/// A hook that answered and changed nothing.
+fn entry(plugin: Arc<str>, hook: Hook, start_us: u64, duration_us: u64) -> TracedHook {
     let spec = hook.spec();
-    Map::from_iter([
-        ("kind".to_owned(), "hook".into()),
-        ("plugin".to_owned(), plugin.into()),
-        ("plugin_kind".to_owned(), spec.kind.as_str().into()),
-        ("hook".to_owned(), spec.name.into()),
-        ("start_us".to_owned(), start.into()),
-        ("duration_us".to_owned(), took.into()),
-        ("outcome".to_owned(), "ok".into()),
-        ("change".to_owned(), Value::Null),
-    ])
+    TracedHook {
+        kind: "hook",
+        plugin,
+        plugin_kind: spec.kind.as_str(),
+        hook: spec.name,
+        start_us,
+        duration_us,
+        outcome: Success(true),
+        change: Changed::Nothing,
+        timed_out: false,
+        action: None,
+        lifecycle: None,
+        calls: None,
+    }
 }
 
 impl Observer for Tracer {
@@ -231,12 +333,12 @@ impl Observer for Tracer {
                 return state.asked(place, hook, at, took);
             }
             HookEvent::Answered(outcome) => match summary(&outcome.to_json()) {
-                Some(change) => Outcome::Changed(change.into_boxed_str()),
+                Some(change) => Outcome::Changed(change),
                 None => Outcome::Unchanged,
             },
             HookEvent::Failed(error) => {
-                let failure = Failure { message: error.to_string(), timed_out: error.is_timeout() };
-                Outcome::Failed(Box::new(failure))
+                let (message, timed_out) = (error.to_string().into(), error.is_timeout());
+                Outcome::Failed(Box::new(Failure { message, timed_out }))
             }
         };
         let (start, took) = (micros(at - self.began), micros(took));
@@ -253,11 +355,11 @@ impl Observer for Tracer {
 
     fn refused(&self, plugin: &str, action: &str, why: &str) {
         let detail = json!({ "plugin": plugin, "action": action, "why": why });
-        self.note("action_refused", detail, Instant::now(), "error");
+        self.note("action_refused", detail, Instant::now(), false);
     }
 
     fn lifecycle(&self, lifecycle: &str) {
-        self.note("lifecycle", lifecycle.into(), Instant::now(), "ok");
+        self.note("lifecycle", lifecycle.into(), Instant::now(), true);
     }
 }
 
@@ -287,7 +389,7 @@ impl State {
 }
 
 /// What a hook changed, short: the outcome itself, or how large it is. `None` if it changed nothing.
-fn summary(value: &Value) -> Option<String> {
+fn summary(value: &Value) -> Option<Box<RawValue>> {
     let nothing = match value {
         Value::Null => true,
         Value::Array(items) => items.is_empty(),
@@ -301,9 +403,12 @@ fn summary(value: &Value) -> Option<String> {
         return None;
     }
     let text = value.to_string();
-    if text.len() <= KEPT {
-        return Some(text);
-    }
-    let end = (0..=KEPT).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
-    Some(json!({ "bytes": text.len(), "begins": text[..end] }).to_string())
+    let text = match text.len() > KEPT {
+        true => {
+            let end = (0..=KEPT).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+            json!({ "bytes": text.len(), "begins": text[..end] }).to_string()
+        }
+        false => text,
+    };
+    RawValue::from_string(text).ok()
 }

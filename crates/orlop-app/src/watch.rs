@@ -2,6 +2,7 @@
 
 use crate::application::Application;
 use crate::scope::Scope;
+use crate::trace::Traced;
 use orlop_core::hooks::{Hook, HookEvent, Observer};
 use orlop_core::types::app_event::{Event, ModelName};
 use orlop_core::{Error, Map};
@@ -22,7 +23,7 @@ pub trait Watcher: Send + Sync {
 
     /// What ran in a request since the last time, as its trace has it. Times in it count from
     /// [`RanIn::began`].
-    fn ran(&self, _request: &RanIn<'_>, _trace: &[Map]) {}
+    fn ran(&self, _request: &RanIn<'_>, _trace: &[Traced]) {}
 }
 
 /// The request in which something ran.
@@ -73,7 +74,7 @@ impl Watcher for Watchers {
         self.0.iter().for_each(|watcher| watcher.tool_called(tool));
     }
 
-    fn ran(&self, request: &RanIn<'_>, trace: &[Map]) {
+    fn ran(&self, request: &RanIn<'_>, trace: &[Traced]) {
         self.0.iter().for_each(|watcher| watcher.ran(request, trace));
     }
 }

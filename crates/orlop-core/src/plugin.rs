@@ -49,6 +49,9 @@ pub struct Manifest {
     pub tells_progress: bool,
     /// For an application plugin: one whose `init` fails is left out, and the others start.
     pub dispensable: bool,
+    /// The lifecycles that trigger its actions, if it says them: it is asked for its actions at no other
+    /// one. Turns run half a dozen lifecycles each.
+    pub lifecycles: Option<Vec<String>>,
     /// Plugins of the same kind that it runs before, whatever their priority.
     pub before: Vec<String>,
     /// Plugins of the same kind that it runs after.
@@ -83,6 +86,7 @@ impl Manifest {
             yields: false,
             tells_progress: false,
             dispensable: false,
+            lifecycles: None,
             before: Vec::new(),
             after: Vec::new(),
         }
@@ -121,6 +125,17 @@ impl Manifest {
     pub fn after(mut self, names: &[&str]) -> Self {
         self.after = names.iter().map(|name| (*name).to_owned()).collect();
         self
+    }
+
+    /// No other lifecycle than these triggers its actions; see [`Manifest::lifecycles`].
+    pub fn acting_at(mut self, lifecycles: &[&str]) -> Self {
+        self.lifecycles = Some(lifecycles.iter().map(|name| (*name).to_owned()).collect());
+        self
+    }
+
+    /// Whether `lifecycle` may trigger actions of it.
+    pub fn may_act_at(&self, lifecycle: &str) -> bool {
+        self.lifecycles.as_ref().is_none_or(|names| names.iter().any(|name| name == lifecycle))
     }
 
     /// Describes a configuration key.

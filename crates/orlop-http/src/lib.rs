@@ -29,6 +29,6 @@ pub use identity::{Identity, Right};
 pub use metrics::Metrics;
 pub use problem::Problem;
 pub use request_id::RequestId;
-pub use serve::serve;
+pub use serve::{listen, serve};
 pub use server::{Server, TurnSlot};
 pub use settings::{Settings, Token};

@@ -1,7 +1,7 @@
 //! Numbers for Prometheus: what happened in this process, counted where it happens.
 
 use crate::plugin_numbers::{HookNumbers, PluginError, PluginNumbers};
-use orlop_app::{Application, Event, EventKind, RanIn, Scope, UnderWay, Watcher};
+use orlop_app::{Application, Event, EventKind, RanIn, Scope, Traced, UnderWay, Watcher};
 use orlop_core::{Error, Map, Value};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
@@ -217,15 +217,22 @@ impl Watcher for Metrics {
         self.numbers().plugins.failed(plugin, hook, error);
     }
 
-    fn ran(&self, _: &RanIn<'_>, trace: &[Map]) {
+    fn ran(&self, _: &RanIn<'_>, trace: &[Traced]) {
         let mut numbers = self.numbers();
         for entry in trace {
-            let took = entry.get("duration_us").and_then(Value::as_u64).unwrap_or_default();
-            let took = Duration::from_micros(took);
-            match entry.get("kind").and_then(Value::as_str) {
-                Some("model_call") => numbers.model_seconds.add(took),
-                Some("tool_call") => numbers.tool_seconds.add(took),
-                _ => numbers.plugins.ran(entry),
+            let note = match entry {
+                Traced::Hook(hook) => {
+                    let (calls, took) = (hook.calls.unwrap_or(1), hook.duration_us);
+                    numbers.plugins.ran(&hook.plugin, hook.hook, calls, took);
+                    continue;
+                }
+                Traced::Note(note) => note,
+            };
+            let took = Duration::from_micros(note.duration_us);
+            match note.kind {
+                "model_call" => numbers.model_seconds.add(took),
+                "tool_call" => numbers.tool_seconds.add(took),
+                _ => {}
             }
         }
     }

@@ -1,7 +1,7 @@
 //! What hooks of plugins did in this process: how often they ran, how long, and how they failed.
 
 use orlop_app::now;
-use orlop_core::{Error, Map, Value};
+use orlop_core::Error;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, VecDeque};
@@ -63,17 +63,19 @@ impl PluginNumbers {
         of.errors.push_back(PluginError { hook: hook.to_owned(), at: now(), message });
     }
 
-    /// An entry of a trace; what is no hook is passed over.
-    pub(crate) fn ran(&mut self, entry: &Map) {
-        let text = |key: &str| entry.get(key).and_then(Value::as_str);
-        let (Some("hook"), Some(plugin), Some(hook)) = (text("kind"), text("plugin"), text("hook"))
-        else {
-            return;
+    /// A hook ran so often, for so many microseconds.
+    pub(crate) fn ran(&mut self, plugin: &str, hook: &str, calls: u64, micros: u64) {
+        // They are known but for the first time, and looked up without a copy of their names.
+        let known = self.0.get_mut(plugin).and_then(|of| of.hooks.get_mut(hook));
+        let of = match known {
+            Some(of) => of,
+            None => {
+                let of = self.0.entry(plugin.to_owned()).or_default();
+                of.hooks.entry(hook.to_owned()).or_default()
+            }
         };
-        let of = self.0.entry(plugin.to_owned()).or_default();
-        let of = of.hooks.entry(hook.to_owned()).or_default();
-        of.calls += entry.get("calls").and_then(Value::as_u64).unwrap_or(1);
-        of.micros += entry.get("duration_us").and_then(Value::as_u64).unwrap_or_default();
+        of.calls += calls;
+        of.micros += micros;
     }
 
     /// What a plugin's hooks did, and its last failures, the newest first.
@@ -105,7 +107,6 @@ impl OfHook {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn the_last_failures_are_remembered_in_words() {
@@ -113,9 +114,7 @@ mod tests {
         for n in 0..7 {
             numbers.failed("p", "start", &Error::plugin(format!("{n}{}", "x".repeat(1_000))));
         }
-        let entry = json!({ "kind": "hook", "plugin": "p", "hook": "start", "duration_us": 1500 });
-        numbers.ran(entry.as_object().unwrap());
-        numbers.ran(json!({ "kind": "lifecycle" }).as_object().unwrap());
+        numbers.ran("p", "start", 1, 1_500);
         let (hooks, errors) = numbers.of("p");
         let of = HookNumbers { hook: "start".to_owned(), calls: 1, errors: 7, seconds: 0.0015 };
         assert_eq!(hooks, [of]);

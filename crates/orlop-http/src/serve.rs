@@ -9,9 +9,11 @@ use hyper_util::service::TowerToHyperService;
 use orlop_app::Recovery;
 use orlop_core::Result;
 use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
 /// How much of a request's head is read, and how many headers it may have.
 const MAX_HEAD: usize = 64 * 1024;
@@ -25,6 +27,32 @@ const RECOVERY: Duration = Duration::from_secs(3);
 
 /// How long connections have to end by themselves, after their streams were told to.
 const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// How many connections may wait to be accepted. One that finds no room is tried again by its client's
+/// system after a second.
+const WAITING: u32 = 4096;
+
+/// Listens on the first of these addresses that can be had, with room for many who come at once.
+pub fn listen(addresses: &[SocketAddr]) -> io::Result<TcpListener> {
+    let mut refused = io::Error::new(io::ErrorKind::InvalidInput, "there is no such address");
+    for address in addresses {
+        match listen_on(*address) {
+            Ok(listener) => return Ok(listener),
+            Err(error) => refused = error,
+        }
+    }
+    Err(refused)
+}
+
+fn listen_on(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    // A server that was just ended leaves connections behind; elsewhere this would let others listen, too.
+    if cfg!(unix) {
+        socket.set_reuseaddr(true)?;
+    }
+    socket.bind(address)?;
+    socket.listen(WAITING)
+}
 
 /// Answers requests on `listener` until `shutdown` is done, then ends in order: it accepts nothing
 /// more, turns come to a checkpoint, streams are told to resume, and host plugins are stopped.

@@ -4,6 +4,7 @@
 //! reads. A client that falls far behind, or is connected when the server ends, is told to come
 //! back with the number of the last event it has.
 
+use crate::begin::Abandoned;
 use crate::limits::Slot;
 use crate::problem::Problem;
 use crate::route::{Input, Operation, Output};
@@ -13,13 +14,14 @@ use axum::extract::FromRequestParts;
 use axum::http::header;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::Bytes;
 use futures::future::{BoxFuture, FutureExt};
 use futures::stream::{BoxStream, Stream, StreamExt};
 use orlop_app::Event;
 use orlop_core::Error;
 use serde_json::json;
 use std::convert::Infallible;
+use std::io::Write;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -32,6 +34,9 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 /// How many bytes of events are sent as one piece, where there are many.
 const PIECE: usize = 32 * 1024;
 
+/// About as many bytes as a fragment becomes.
+const ROOM: usize = 320;
+
 /// Where a client finds the rest of its events.
 #[derive(Clone)]
 pub(crate) enum Source {
@@ -41,14 +46,59 @@ pub(crate) enum Source {
     Everything,
 }
 
-/// A stream of events on its way to a client.
-pub(crate) struct EventStream {
-    events: BoxStream<'static, Arc<Event>>,
+/// What becomes of events on their way to a client.
+pub(crate) trait Translate: Send + Unpin + 'static {
+    /// Writes down an event.
+    fn event(&mut self, event: &Event, out: &mut Vec<u8>);
+
+    /// Tells that the stream ends before its events do.
+    fn cut(&mut self, out: &mut Vec<u8>);
+
+    /// Whether nothing follows an event.
+    fn is_last(&self, event: &Event) -> bool {
+        event.kind.ends_request()
+    }
+}
+
+/// Events as they are, which a client can go on with after the last one it has.
+pub(crate) struct AsTheyAre {
     source: Source,
+    last: u64,
+}
+
+impl Translate for AsTheyAre {
+    fn event(&mut self, event: &Event, out: &mut Vec<u8>) {
+        self.last = event.seq;
+        write_event(event, out);
+    }
+
+    /// Tells the client to come back.
+    fn cut(&mut self, out: &mut Vec<u8>) {
+        let after = self.last;
+        let told = match &self.source {
+            Source::Request(id) => json!({
+                "type": "resume", "after": after, "request_id": id,
+                "url": format!("/api/v1/requests/{id}/events?after={after}"),
+            }),
+            Source::Everything => json!({ "type": "resume", "after": after }),
+        };
+        out.extend_from_slice(format!("retry: 1000\nevent: resume\ndata: {told}\n\n").as_bytes());
+    }
+
+    fn is_last(&self, event: &Event) -> bool {
+        event.kind.ends_request() && matches!(self.source, Source::Request(_))
+    }
+}
+
+/// A stream of events on its way to a client. A turn goes on at its own pace, however slowly it is
+/// read.
+pub(crate) struct EventStream<T = AsTheyAre> {
+    events: BoxStream<'static, Arc<Event>>,
+    translate: T,
     closing: BoxFuture<'static, ()>,
     heartbeat: Interval,
-    last: u64,
     over: bool,
+    abandoned: Option<Abandoned>,
     _slot: Slot,
 }
 
@@ -61,75 +111,93 @@ impl EventStream {
         closing: BoxFuture<'static, ()>,
         slot: Slot,
     ) -> Self {
-        let mut heartbeat = tokio::time::interval_at(Instant::now() + HEARTBEAT, HEARTBEAT);
-        heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Self { events, source, closing, heartbeat, last, over: false, _slot: slot }
-    }
-
-    /// Tells the client to come back, and ends.
-    fn resume(&mut self, out: &mut BytesMut) {
-        self.over = true;
-        let after = self.last;
-        let told = match &self.source {
-            Source::Request(id) => json!({
-                "type": "resume", "after": after, "request_id": id,
-                "url": format!("/api/v1/requests/{id}/events?after={after}"),
-            }),
-            Source::Everything => json!({ "type": "resume", "after": after }),
-        };
-        out.put_slice(format!("retry: 1000\nevent: resume\ndata: {told}\n\n").as_bytes());
+        Self::translated(events, AsTheyAre { source, last }, closing, slot)
     }
 }
 
-impl Stream for EventStream {
+impl<T: Translate> EventStream<T> {
+    /// Sends what `translate` makes of `events`.
+    pub(crate) fn translated(
+        events: BoxStream<'static, Arc<Event>>,
+        translate: T,
+        closing: BoxFuture<'static, ()>,
+        slot: Slot,
+    ) -> Self {
+        let mut heartbeat = tokio::time::interval_at(Instant::now() + HEARTBEAT, HEARTBEAT);
+        heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        Self { events, translate, closing, heartbeat, over: false, abandoned: None, _slot: slot }
+    }
+
+    /// The same; a request that is not stored is abandoned where the client leaves before its end.
+    pub(crate) fn or_abandoned(self, abandoned: Abandoned) -> Self {
+        Self { abandoned: Some(abandoned), ..self }
+    }
+
+    fn cut(&mut self, out: &mut Vec<u8>) {
+        self.over = true;
+        self.translate.cut(out);
+    }
+}
+
+impl<T: Translate> Stream for EventStream<T> {
     type Item = Result<Bytes, Infallible>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        if self.over {
-            return Poll::Ready(None);
-        }
-        let mut out = BytesMut::new();
-        while out.len() < PIECE && !self.over {
-            match self.events.poll_next_unpin(cx) {
+        let this = &mut *self;
+        let mut out = Vec::new();
+        while out.len() < PIECE && !this.over {
+            match this.events.poll_next_unpin(cx) {
                 Poll::Ready(Some(event)) => {
-                    self.last = event.seq;
-                    let ends = event.kind.ends_request();
-                    self.over = ends && matches!(self.source, Source::Request(_));
-                    write_event(&event, &mut out);
+                    out.reserve(ROOM);
+                    this.translate.event(&event, &mut out);
+                    this.over = this.translate.is_last(&event);
+                    if this.over
+                        && let Some(abandoned) = this.abandoned.take()
+                    {
+                        abandoned.forget();
+                    }
                 }
                 // The events of a request end with its last one, unless the client is too slow or
                 // the request is to go on elsewhere.
-                Poll::Ready(None) => self.resume(&mut out),
+                Poll::Ready(None) => this.cut(&mut out),
                 Poll::Pending => break,
             }
         }
-        if out.is_empty() && self.closing.poll_unpin(cx).is_ready() {
-            self.resume(&mut out);
+        if out.is_empty() && this.over {
+            return Poll::Ready(None);
         }
-        if out.is_empty() && self.heartbeat.poll_tick(cx).is_ready() {
-            out.put_slice(b": still here\n\n");
+        if out.is_empty() && this.closing.poll_unpin(cx).is_ready() {
+            this.cut(&mut out);
+        }
+        if out.is_empty() && this.heartbeat.poll_tick(cx).is_ready() {
+            out.extend_from_slice(b": still here\n\n");
         }
         match out.is_empty() {
             true => Poll::Pending,
-            false => Poll::Ready(Some(Ok(out.freeze()))),
+            false => Poll::Ready(Some(Ok(out.into()))),
         }
     }
 }
 
-fn write_event(event: &Event, out: &mut BytesMut) {
+fn write_event(event: &Event, out: &mut Vec<u8>) {
+    let _ = write!(out, "id: {}\nevent: ", event.seq);
     // What plugins publish may be named anything.
-    let name: String = event.kind.name().chars().filter(|c| !c.is_control()).collect();
-    out.put_slice(format!("id: {}\nevent: {name}\ndata: ", event.seq).as_bytes());
+    let name = event.kind.name();
+    match name.contains(char::is_control) {
+        true => out.extend(name.chars().filter(|c| !c.is_control()).collect::<String>().bytes()),
+        false => out.extend_from_slice(name.as_bytes()),
+    }
+    out.extend_from_slice(b"\ndata: ");
     let place = out.len();
-    if let Err(error) = serde_json::to_writer((&mut *out).writer(), event) {
+    if let Err(error) = serde_json::to_writer(&mut *out, event) {
         tracing::error!(target: "orlop::http", %error, "an event does not serialise");
         out.truncate(place);
-        out.put_slice(b"{}");
+        out.extend_from_slice(b"{}");
     }
-    out.put_slice(b"\n\n");
+    out.extend_from_slice(b"\n\n");
 }
 
-impl IntoResponse for EventStream {
+impl<T: Translate> IntoResponse for EventStream<T> {
     fn into_response(self) -> Response {
         let headers = [
             (header::CONTENT_TYPE.as_str(), "text/event-stream"),

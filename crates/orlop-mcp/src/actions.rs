@@ -22,6 +22,7 @@ pub(crate) struct ServerActions(pub(crate) Arc<Input>);
 impl ApplicationPlugin for ServerActions {
     fn manifest(&self) -> Manifest {
         Manifest::new(NAME, env!("CARGO_PKG_VERSION"))
+            .acting_at(&["command_list"])
             .only(HookSet::of(&[Hook::ApplicationGetActions, Hook::ApplicationExecuteAction]))
     }
 

@@ -103,7 +103,7 @@ impl HostPlugin for Activity {
 
 impl ApplicationPlugin for Activity {
     fn manifest(&self) -> Manifest {
-        Manifest::new("activity", "1.0.0")
+        Manifest::new("activity", "1.0.0").acting_at(&[])
     }
 
     fn get_actions<'a>(

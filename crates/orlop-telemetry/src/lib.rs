@@ -10,8 +10,8 @@ mod spans;
 
 use export::Exporter;
 use orlop_app::config::TelemetrySection;
-use orlop_app::{Application, Event, RanIn, Watcher};
-use orlop_core::{Error, Map, Result};
+use orlop_app::{Application, Event, RanIn, Traced, Watcher};
+use orlop_core::{Error, Result};
 
 /// Sends what runs in this process to a collector.
 pub struct Telemetry {
@@ -44,7 +44,7 @@ impl Watcher for Telemetry {
 
     fn hook_failed(&self, _: &str, _: &str, _: &Error) {}
 
-    fn ran(&self, request: &RanIn<'_>, trace: &[Map]) {
+    fn ran(&self, request: &RanIn<'_>, trace: &[Traced]) {
         self.exporter.send(spans::of(request, trace, self.hooks));
     }
 }

@@ -9,16 +9,16 @@ use opentelemetry_proto::tonic::common::v1::{AnyValue, ArrayValue, KeyValue};
 use opentelemetry_proto::tonic::trace::v1::span::SpanKind;
 use opentelemetry_proto::tonic::trace::v1::status::StatusCode;
 use opentelemetry_proto::tonic::trace::v1::{Span, Status};
-use orlop_app::{RanIn, RanTo};
+use orlop_app::{Changed, RanIn, RanTo, Traced, TracedHook};
 use orlop_core::types::app_event::ModelName;
 use orlop_core::{Map, Value};
 use sha2::{Digest, Sha256};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The spans of what ran. A caller that does not want its trace recorded gets none.
-pub(crate) fn of(request: &RanIn<'_>, trace: &[Map], hooks: bool) -> Vec<Span> {
+pub(crate) fn of(request: &RanIn<'_>, trace: &[Traced], hooks: bool) -> Vec<Span> {
     let Some(place) = Place::of(request) else { return Vec::new() };
-    let wanted = |entry: &&Map| hooks || text(entry, "kind") != "hook" || is_failed(entry);
+    let wanted = |entry: &&Traced| hooks || matches!(entry, Traced::Note(_)) || entry.is_failed();
     let below = trace.iter().filter(wanted).filter_map(|entry| place.below(request, entry));
     let mut spans: Vec<Span> = below.collect();
     spans.extend(request.ended.map(|ended| place.turn(request, &ended)));
@@ -70,19 +70,21 @@ impl Place {
         }
     }
 
-    fn below(&self, request: &RanIn<'_>, entry: &Map) -> Option<Span> {
-        let micros = |key: &str| entry.get(key).and_then(Value::as_u64).map(Duration::from_micros);
-        let (start, took) = (request.began + micros("start_us")?, micros("duration_us")?);
-        let empty = Map::new();
-        let detail = entry.get("detail").and_then(Value::as_object).unwrap_or(&empty);
-        let (name, kind, mut attributes) = match text(entry, "kind") {
-            "model_call" => model_call(detail),
-            "tool_call" => tool_call(detail),
-            "hook" => hook(entry),
-            _ => return None,
+    fn below(&self, request: &RanIn<'_>, entry: &Traced) -> Option<Span> {
+        let (start, took) = match entry {
+            Traced::Hook(hook) => (hook.start_us, hook.duration_us),
+            Traced::Note(note) => (note.start_us, note.duration_us),
+        };
+        let start = request.began + Duration::from_micros(start);
+        let took = Duration::from_micros(took);
+        let (name, kind, mut attributes) = match entry {
+            Traced::Hook(hook) => hook_span(hook),
+            Traced::Note(note) if note.kind == "model_call" => model_call(note.detail.as_object()?),
+            Traced::Note(note) if note.kind == "tool_call" => tool_call(note.detail.as_object()?),
+            Traced::Note(_) => return None,
         };
         attributes.push(string("gen_ai.conversation.id", request.session_id));
-        let error = is_failed(entry).then_some("error");
+        let error = entry.is_failed().then_some("error");
         Some(Span {
             span_id: uuid::Uuid::new_v4().as_bytes()[..8].to_vec(),
             parent_span_id: self.turn.clone(),
@@ -153,23 +155,18 @@ fn tool_call(detail: &Map) -> Told {
     (format!("execute_tool {tool}").trim().to_owned(), SpanKind::Internal, attributes)
 }
 
-fn hook(entry: &Map) -> Told {
-    let (plugin, hook) = (text(entry, "plugin"), text(entry, "hook"));
+fn hook_span(ran: &TracedHook) -> Told {
     let mut attributes = vec![
-        string("orlop.plugin.name", plugin),
-        string("orlop.plugin.kind", text(entry, "plugin_kind")),
-        string("orlop.hook.name", hook),
+        string("orlop.plugin.name", &ran.plugin),
+        string("orlop.plugin.kind", ran.plugin_kind),
+        string("orlop.hook.name", ran.hook),
     ];
     // What it changed may be what somebody said; that it did is not.
-    let changed = !is_failed(entry) && entry.get("change").is_some_and(|change| !change.is_null());
+    let changed = matches!(ran.change, Changed::To(_));
     attributes.push(pair("orlop.hook.changed", AnyKind::BoolValue(changed)));
-    for key in ["action", "lifecycle"] {
-        let said = text(entry, key);
-        if !said.is_empty() {
-            attributes.push(string(&format!("orlop.{key}"), said));
-        }
-    }
-    (format!("{plugin} {hook}"), SpanKind::Internal, attributes)
+    let said = [("orlop.action", &ran.action), ("orlop.lifecycle", &ran.lifecycle)];
+    attributes.extend(said.into_iter().filter_map(|(key, said)| Some(string(key, said.as_ref()?))));
+    (format!("{} {}", ran.plugin, ran.hook), SpanKind::Internal, attributes)
 }
 
 /// What a model server counted, under the names of the conventions.
@@ -198,10 +195,6 @@ fn provider(name: &ModelName) -> &str {
         Some(other) => other,
         None => "orlop",
     }
-}
-
-fn is_failed(entry: &Map) -> bool {
-    text(entry, "outcome") == "error"
 }
 
 fn text<'a>(fields: &'a Map, key: &str) -> &'a str {

@@ -125,6 +125,7 @@ impl Workplace {
         })?;
         let mut app = Application::builder(self.config.clone(), store)
             .plugins(self.plugins.clone())
+            .verified()
             .assets(self.assets()?);
         if let Some(watcher) = watcher {
             app = app.watcher(watcher);

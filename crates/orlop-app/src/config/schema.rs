@@ -121,31 +121,38 @@ impl Schema {
         }
         let settings = agent.iter().filter(|(key, _)| !known::is_of_no_fallback(key));
         let settings: Map = settings.map(|(key, schema)| (key.clone(), schema.clone())).collect();
-        agent["fallback"]["items"]["anyOf"][1] = json!({
+        // Put in place, not written out: `json!` would copy all of it, and this level is in the next.
+        let mut fallback = json!({
             "type": "object",
             "description": "A model with settings of its own, over those of the agent.",
-            "properties": settings,
+            "properties": null,
             "additionalProperties": false,
         });
+        fallback["properties"] = Value::Object(settings);
+        agent["fallback"]["items"]["anyOf"][1] = fallback;
         let mut properties = known::SECTIONS.clone();
         for (key, schema) in agent.iter().filter(|(key, _)| !known::is_of_agents_only(key)) {
             properties.entry(key.clone()).or_insert_with(|| schema.clone());
         }
-        properties["agents"]["additionalProperties"] = json!({
+        let mut one_agent = json!({
             "type": "object",
             "description": "An agent: its own settings, over those of the agent it extends, over those that all share.",
-            "properties": agent,
+            "properties": null,
             "additionalProperties": false,
         });
+        one_agent["properties"] = Value::Object(agent);
+        properties["agents"]["additionalProperties"] = one_agent;
         properties["plugins"]["properties"] = Value::Object(self.plugin_tables());
-        json!({
+        let mut root = json!({
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "title": "Orlop configuration",
             "description": "Text may hold ${env:NAME} and ${env:NAME:-default}.",
             "type": "object",
-            "properties": properties,
+            "properties": null,
             "additionalProperties": false,
-        })
+        });
+        root["properties"] = Value::Object(properties);
+        root
     }
 
     /// `[plugins.NAME]` of each registered plugin: where it is, and the keys of its section.

@@ -15,7 +15,7 @@ impl Application {
         let is_taken = taken.inspect(|taken| taken.cancel(reason)).is_some();
         let key = (self.scope.clone(), request_id.to_owned());
         if let Some(running) = locked(&self.shared.running).get(&key) {
-            let _ = running.control.send(Control::Cancel(reason.to_owned()));
+            let _ = running.control.unbounded_send(Control::Cancel(reason.to_owned()));
             running.cancel.cancel();
             return Ok(());
         }
@@ -37,9 +37,9 @@ impl Application {
         if let Some(control) = control {
             let (answer, answered) = tokio::sync::oneshot::channel();
             let gone = || Error::conflict("the request ended before the decision reached it");
-            control
-                .send(Control::Decide { call: call.to_owned(), decision: decision.into(), answer })
-                .map_err(|_| gone())?;
+            let decide =
+                Control::Decide { call: call.to_owned(), decision: decision.into(), answer };
+            control.unbounded_send(decide).map_err(|_| gone())?;
             return answered.await.map_err(|_| gone())?;
         }
         let turn = self.shared.store.turn(&self.scope, request_id).await?;

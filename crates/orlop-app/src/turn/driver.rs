@@ -12,6 +12,7 @@ use crate::store::ChangeNote;
 use crate::time::now;
 use crate::trace::lines_of;
 use crate::watch::{RanIn, RanTo};
+use futures::channel::mpsc;
 use futures::stream::{FuturesUnordered, StreamExt};
 use orlop_core::types::ActionRecord;
 use orlop_core::types::app_event::{ContextUse, Event, EventKind, SessionState};
@@ -22,7 +23,6 @@ use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::mpsc;
 
 /// How often messages left in the store are looked for.
 pub(super) const SIGNALS: Duration = Duration::from_secs(1);
@@ -257,6 +257,16 @@ impl Driver {
         Ok(run.results)
     }
 
+    /// Keeps little of what ran while the model speaks, which may take long: watchers hear of it now if
+    /// nothing of it is stored.
+    pub(super) fn settle_trace(&self) {
+        match (&self.app.tracer, self.persist) {
+            (Some(tracer), true) => tracer.shrink(),
+            (Some(_), false) => drop(self.traced()),
+            (None, _) => {}
+        }
+    }
+
     /// What ran since the last time, as lines of JSON: many steps may wait to be written at once.
     pub(super) fn traced(&self) -> String {
         self.traced_to(None)
@@ -314,7 +324,7 @@ impl Driver {
         }
         let control = async {
             match inbox {
-                Some(inbox) => inbox.recv().await,
+                Some(inbox) => inbox.next().await,
                 None => std::future::pending().await,
             }
         };

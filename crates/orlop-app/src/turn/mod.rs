@@ -46,6 +46,7 @@ use crate::scope::check_id;
 use crate::sessions::{NewSession, is_stored};
 use crate::store::TurnWrite;
 use driver::Driver;
+use futures::channel::mpsc;
 use futures::stream::{BoxStream, StreamExt};
 use machine::{Again, Effect, Next, Phase};
 use orlop_core::types::app_event::{Event, EventKind, Remember};
@@ -55,7 +56,6 @@ use orlop_core::{
 use replay::until_end;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use tokio::sync::mpsc;
 use tracing::Instrument;
 use unbegun::leaves_traces;
 
@@ -178,8 +178,11 @@ pub(crate) struct Running {
     /// The digest of what was asked.
     pub(crate) asked: Option<String>,
     pub(crate) cancel: CancelToken,
-    pub(crate) control: mpsc::UnboundedSender<Control>,
+    pub(crate) control: Controls,
 }
+
+/// Where a running turn is reached. It takes room for what waits only.
+pub(crate) type Controls = mpsc::UnboundedSender<Control>;
 
 /// What reaches a running turn from outside.
 #[derive(Debug)]
@@ -317,8 +320,16 @@ impl Application {
         taken: &Taken,
     ) -> Result<Driver> {
         let id = request.settle_session();
-        let lock = self.lock_unless(&id, request.wait, Some(taken.token()));
-        let lock = taken.waiting(lock).await;
+        let is_unstored =
+            matches!(request.session, Target::New(_)) && request.persist == Some(false);
+        let lock = match &self.flow {
+            // Nobody else can want it.
+            Some(flow) if is_unstored => Ok(flow.hold_unstored(&id)),
+            _ => {
+                let lock = self.lock_unless(&id, request.wait, Some(taken.token()));
+                taken.waiting(lock).await
+            }
+        };
         let lock = match (lock, taken.reason()) {
             (Err(error), Some(reason)) if error.is_cancelled() => {
                 return Err(Error::cancelled(reason));
@@ -558,7 +569,7 @@ impl Driver {
     }
 
     fn register(&mut self) {
-        let (control, inbox) = mpsc::unbounded_channel();
+        let (control, inbox) = mpsc::unbounded();
         self.inbox = Some(inbox);
         let session = self.session.id().to_owned();
         let asked = self.turn.asked.clone();
@@ -569,7 +580,7 @@ impl Driver {
         // Whoever cancels it now finds it here; whoever did before left word.
         let taken = self.app.shared.taken.get(scope, request);
         if let Some(reason) = taken.as_ref().and_then(|taken| taken.reason()) {
-            let _ = told.send(Control::Cancel(reason.to_owned()));
+            let _ = told.unbounded_send(Control::Cancel(reason.to_owned()));
             self.cancel.cancel();
         }
     }

@@ -21,10 +21,7 @@ impl Driver {
         let began = std::time::Instant::now();
         self.answered = Map::new();
         let asked = self.ask().await;
-        let outcome = match &asked {
-            Ok((Input::Answered { .. }, _)) => "ok",
-            _ => "error",
-        };
+        let answered = matches!(&asked, Ok((Input::Answered { .. }, _)));
         if let Some(tracer) = &self.app.tracer {
             let name = self.models.name(&self.config);
             let mut detail =
@@ -35,7 +32,7 @@ impl Driver {
                 detail.append(&mut self.answered);
                 detail.insert("usage".to_owned(), usage.clone().into());
             }
-            tracer.note("model_call", detail, began, outcome);
+            tracer.note("model_call", detail, began, answered);
         }
         match asked {
             Ok(answered) => answered,
@@ -78,6 +75,7 @@ impl Driver {
         };
         let before = self.session.native().map_or(0, |native| native.items().len());
         let mut spoke = false;
+        self.settle_trace();
         let response = self.stream(options, &mut spoke).await;
         self.streams.set(false);
         let response = match response {

@@ -338,8 +338,7 @@ impl Driver {
         if let Some(tracer) = &self.app.tracer {
             let name = self.inspected(id).tool_name;
             let detail = json!({ "step": self.turn.step, "call_id": id, "tool": name });
-            let outcome = if has_failed(&message) { "error" } else { "ok" };
-            tracer.note("tool_call", detail, began, outcome);
+            tracer.note("tool_call", detail, began, !has_failed(&message));
         }
         let took = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         message.with_metadata_entry("duration_ms", took)

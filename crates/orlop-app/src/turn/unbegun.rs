@@ -3,6 +3,7 @@
 
 use super::{Request, Target};
 use crate::application::Application;
+use crate::trace::Traced;
 use orlop_core::{Error, Map, Result, Value};
 use serde::{Deserialize, Serialize};
 
@@ -40,7 +41,11 @@ impl Application {
                 request_id: request_id.to_owned(),
                 session_id: session_id.to_owned(),
                 error: error.to_string(),
-                trace: self.tracer.as_ref().map(|tracer| tracer.take()).unwrap_or_default(),
+                trace: self
+                    .tracer
+                    .as_ref()
+                    .map(|tracer| maps_of(&tracer.take()))
+                    .unwrap_or_default(),
                 after: self.last_begun().await?,
             };
             let note = serde_json::to_value(note)
@@ -60,6 +65,14 @@ impl Application {
         let turns = self.shared.store.turns(&self.scope, None, 1).await?;
         Ok(turns.into_iter().next().map(|turn| turn.request))
     }
+}
+
+fn maps_of(trace: &[Traced]) -> Vec<Map> {
+    let object = |entry| match serde_json::to_value(entry) {
+        Ok(Value::Object(fields)) => Some(fields),
+        _ => None,
+    };
+    trace.iter().filter_map(object).collect()
 }
 
 /// Whether something of a request may be stored.

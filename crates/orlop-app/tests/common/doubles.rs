@@ -178,6 +178,7 @@ pub struct StoreDouble {
     session_writes: AtomicUsize,
     messages_read: AtomicUsize,
     turns_read: AtomicUsize,
+    leases_taken: AtomicUsize,
     fail_at: Mutex<Option<usize>>,
     hold_at: Mutex<Option<Stop>>,
     log: Log,
@@ -191,6 +192,7 @@ impl StoreDouble {
             session_writes: AtomicUsize::new(0),
             messages_read: AtomicUsize::new(0),
             turns_read: AtomicUsize::new(0),
+            leases_taken: AtomicUsize::new(0),
             fail_at: Mutex::default(),
             hold_at: Mutex::default(),
             log: log.clone(),
@@ -220,6 +222,11 @@ impl StoreDouble {
     /// How often a request was looked for since the last time.
     pub fn turns_read(&self) -> usize {
         self.turns_read.swap(0, Ordering::SeqCst)
+    }
+
+    /// How often a session was locked since the last time.
+    pub fn leases_taken(&self) -> usize {
+        self.leases_taken.swap(0, Ordering::SeqCst)
     }
 
     /// How many commits wrote the session since the last time.
@@ -299,6 +306,7 @@ impl Store for StoreDouble {
         owner: &'a str,
         time: Duration,
     ) -> Stored<'a, Acquired> {
+        self.leases_taken.fetch_add(1, Ordering::SeqCst);
         self.inner.acquire(scope, session, owner, time)
     }
     fn renew<'a>(&'a self, scope: &'a Scope, lease: &'a Lease, time: Duration) -> Stored<'a, bool> {

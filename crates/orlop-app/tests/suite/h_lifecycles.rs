@@ -361,6 +361,43 @@ async fn any_name_runs_actions_of_both_kinds_with_what_the_caller_adds() {
     assert_eq!(empty.unwrap_err().class(), ErrorClass::BadArgument);
 }
 
+#[tokio::test]
+async fn who_says_its_lifecycles_is_asked_for_actions_at_no_other() {
+    let log = Log::new();
+    let asked = |log: &Log, cx: &Context| {
+        log.add(format!("asked:{}", cx.lifecycle().unwrap_or("application")));
+    };
+    let (in_app, in_core) = (log.clone(), log.clone());
+    let manifest = |name: &str| Manifest::new(name, "1.0.0").acting_at(&["request_complete"]);
+    let application =
+        ScriptedApplication::with_manifest(manifest("app")).get_actions(move |_, cx| {
+            asked(&in_app, &cx);
+            async { Ok(vec![at("request_complete")]) }
+        });
+    let (ran_app, ran_core) = (log.clone(), log.clone());
+    let application = application.execute_action(move |_, _| {
+        ran_app.add("app");
+        nothing_async()
+    });
+    let feature = ScriptedFeature::with_manifest(manifest("feature").without_models())
+        .get_actions(move |_, cx| {
+            asked(&in_core, cx);
+            Ok(vec![at("request_complete")])
+        })
+        .execute_action(move |_, _| {
+            ran_core.add("core");
+            Ok(ActionResult::unchanged())
+        });
+    let app = Scene::says(&["yes"]).application(application).feature(feature).start().await;
+    app.create_session(new("s")).await.unwrap();
+    assert_eq!(log.take(), Vec::<String>::new());
+    talk(&app, "s", "hi").await;
+    assert_eq!(log.text(), "asked:application app asked:request_complete core");
+    // Whoever wants to see all actions sees these.
+    log.take();
+    assert_eq!(app.application_actions().await.unwrap().len(), 1);
+}
+
 async fn nothing_async() -> Result<ActionResult> {
     Ok(ActionResult::unchanged())
 }

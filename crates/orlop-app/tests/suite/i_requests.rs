@@ -492,3 +492,28 @@ async fn what_actions_save_in_a_side_request_is_not_stored_either() {
     assert_eq!(log.text(), "1 1", "the request itself has it");
     assert_eq!(scene.start().await.session("s").await.unwrap().session, stored);
 }
+
+#[tokio::test]
+async fn nothing_is_stored_of_a_session_that_was_made_for_a_request_without_storage() {
+    let tried = Log::new();
+    let (log, wants) = (tried.clone(), &["request_prepare"]);
+    let plugin = app_recorder(&Log::new(), wants, move |_, cx| {
+        let log = log.clone();
+        async move {
+            let app = Application::of(&cx)?;
+            let session = cx.session().unwrap().clone();
+            // The run has what is saved; a session of this name is not made beside it.
+            app.save_session(&session).await?;
+            let made = app.create_session(new(session.id())).await;
+            log.add(made.err().map_or("made", |error| error.class().as_str()));
+            Ok(ActionResult::unchanged())
+        }
+    });
+    let scene = Scene::says(&["hello"]).application(plugin);
+    let app = scene.start().await;
+    let session = Target::New(NewSession { id: Some("made".to_owned()), ..NewSession::default() });
+    let request = Request { session, persist: Some(false), ..ask("made", "hi") };
+    assert!(names(&events_of(&app, request).await).ends_with("final"));
+    assert_eq!(tried.text(), "bad_state");
+    assert!(app.load_session("made").await.unwrap().is_none());
+}

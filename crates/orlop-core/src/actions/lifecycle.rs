@@ -43,10 +43,8 @@ impl Core {
         let state = &resolution.state;
         let cx = self.action_context(&resolution, config, context, session, Some(lifecycle));
         let mut ledger = ChangeLedger::default();
-        for (owner, definition) in self.collect_actions(&resolution, state, &cx).await? {
-            if !definition.runs_at(lifecycle) {
-                continue;
-            }
+        let triggered = self.triggered_actions(lifecycle, &resolution, state, &cx).await?;
+        for (owner, definition) in triggered {
             let params = definition.validate(&Map::new())?;
             let cx =
                 self.action_context(&resolution, config, context, &run.session, Some(lifecycle));

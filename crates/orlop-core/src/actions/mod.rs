@@ -14,7 +14,7 @@ use crate::config::Config;
 use crate::context::{CallContext, Context};
 use crate::core::Core;
 use crate::hooks::{ActionInput, ActionsInput, Extension, Feature, Hook, State};
-use crate::plugin::Registered;
+use crate::plugin::{Manifest, Registered};
 use crate::resolve::Resolution;
 use crate::session::Session;
 use orlop_types::{
@@ -82,13 +82,38 @@ impl Core {
         Ok(actions.into_iter().map(|(_, definition)| definition).collect())
     }
 
-    /// Extensions in registration order, then features by priority; definitions without an id
-    /// are left out.
+    /// All actions: of extensions in registration order, then of features by priority; definitions
+    /// without an id are left out.
     pub(crate) async fn collect_actions(
         &self,
         resolution: &Resolution,
         state: &State,
         cx: &Context,
+    ) -> Result<Vec<(Owner, ActionDefinition)>> {
+        self.collect_from(resolution, state, cx, |_| true).await
+    }
+
+    /// The same of those that `lifecycle` triggers.
+    pub(crate) async fn triggered_actions(
+        &self,
+        lifecycle: &str,
+        resolution: &Resolution,
+        state: &State,
+        cx: &Context,
+    ) -> Result<Vec<(Owner, ActionDefinition)>> {
+        let asked = |manifest: &Manifest| manifest.may_act_at(lifecycle);
+        let mut actions = self.collect_from(resolution, state, cx, asked).await?;
+        actions.retain(|(_, definition)| definition.runs_at(lifecycle));
+        Ok(actions)
+    }
+
+    /// The actions of the plugins that are `asked` for them.
+    async fn collect_from(
+        &self,
+        resolution: &Resolution,
+        state: &State,
+        cx: &Context,
+        asked: impl Fn(&Manifest) -> bool,
     ) -> Result<Vec<(Owner, ActionDefinition)>> {
         let ask = ActionsInput { state: state.clone() };
         let mut actions = Vec::new();
@@ -100,14 +125,14 @@ impl Core {
                 actions.push((owner, definition));
             }
         };
-        for plugin in &resolution.extensions {
+        for plugin in resolution.extensions.iter().filter(|plugin| asked(&plugin.manifest)) {
             let found = self
                 .runner
                 .call(plugin, Hook::ExtensionGetActions, |p| p.get_actions(&ask, cx))
                 .await?;
             add(&|| Owner::Extension(plugin.clone()), found);
         }
-        for plugin in &resolution.features {
+        for plugin in resolution.features.iter().filter(|plugin| asked(&plugin.manifest)) {
             let found = self
                 .runner
                 .call(plugin, Hook::FeatureGetActions, |p| p.get_actions(&ask, cx))

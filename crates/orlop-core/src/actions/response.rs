@@ -54,10 +54,8 @@ impl Core {
             results: Vec::new(),
         };
         let mut ledger = ChangeLedger::default();
-        for (owner, definition) in self.collect_actions(resolution, state, cx).await? {
-            if !definition.runs_at(lifecycle) {
-                continue;
-            }
+        let triggered = self.triggered_actions(lifecycle, resolution, state, cx).await?;
+        for (owner, definition) in triggered {
             let session = cx
                 .session()
                 .cloned()

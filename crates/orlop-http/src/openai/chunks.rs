@@ -30,8 +30,9 @@ pub(super) struct Chunks {
     /// Whether text waits until its answer is accepted; one that is not is never shown.
     hold: bool,
     held: Held,
-    /// All text that was sent.
-    sent: String,
+    sent: SentText,
+    /// What stands around a text; chunks differ in nothing else.
+    around: Option<(String, String)>,
     /// Whether what comes next belongs to another answer than what was sent.
     is_next_answer: bool,
     began: bool,
@@ -42,6 +43,31 @@ pub(super) struct Chunks {
 struct Held {
     reasoning: String,
     text: String,
+}
+
+/// All text that was sent, as far as it takes to know it again: an answer may be long.
+#[derive(Default)]
+struct SentText {
+    length: usize,
+    /// FNV-1a, which does not depend on where a text is cut.
+    digest: u64,
+}
+
+impl SentText {
+    fn add(&mut self, text: &str) {
+        let next =
+            |digest: u64, byte: u8| (digest ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        self.digest = text.bytes().fold(self.digest, next);
+        self.length += text.len();
+    }
+
+    /// What follows it in a text that begins with it.
+    fn rest_of<'a>(&self, whole: &'a str) -> Option<&'a str> {
+        let (begin, rest) = whole.split_at_checked(self.length)?;
+        let mut same = Self::default();
+        same.add(begin);
+        (same.digest == self.digest).then_some(rest)
+    }
 }
 
 #[derive(Serialize)]
@@ -83,7 +109,8 @@ impl Chunks {
             with_usage,
             hold,
             held: Held::default(),
-            sent: String::new(),
+            sent: SentText::default(),
+            around: None,
             is_next_answer: false,
             began: false,
             recall: Recall::default(),
@@ -96,8 +123,7 @@ impl Chunks {
         self
     }
 
-    /// The data lines that an event amounts to.
-    pub(super) fn on(&mut self, event: &Event, out: &mut Vec<String>) {
+    fn on(&mut self, event: &Event, out: &mut Vec<u8>) {
         if !self.began {
             self.began = true;
             let delta = Delta { role: Some("assistant"), content: Some(""), ..Delta::default() };
@@ -133,12 +159,12 @@ impl Chunks {
         }
     }
 
-    fn let_go(&mut self, out: &mut Vec<String>) {
+    fn let_go(&mut self, out: &mut Vec<u8>) {
         let held = std::mem::take(&mut self.held);
         self.say(&held.reasoning, &held.text, out);
     }
 
-    fn say(&mut self, reasoning: &str, text: &str, out: &mut Vec<String>) {
+    fn say(&mut self, reasoning: &str, text: &str, out: &mut Vec<u8>) {
         if !reasoning.is_empty() {
             let delta = Delta { reasoning_content: Some(reasoning), ..Delta::default() };
             self.push(delta, None, out);
@@ -146,12 +172,28 @@ impl Chunks {
         if text.is_empty() {
             return;
         }
-        if std::mem::take(&mut self.is_next_answer) && !self.sent.is_empty() {
-            self.sent.push_str(BETWEEN);
-            self.push(Delta { content: Some(BETWEEN), ..Delta::default() }, None, out);
+        if std::mem::take(&mut self.is_next_answer) && self.sent.length > 0 {
+            self.text(BETWEEN, out);
         }
-        self.sent.push_str(text);
-        self.push(Delta { content: Some(text), ..Delta::default() }, None, out);
+        self.text(text, out);
+    }
+
+    fn text(&mut self, text: &str, out: &mut Vec<u8>) {
+        self.sent.add(text);
+        if self.around.is_none() {
+            let mut empty = Vec::new();
+            self.push(Delta { content: Some(""), ..Delta::default() }, None, &mut empty);
+            let empty = String::from_utf8(empty).unwrap_or_default();
+            // Nothing before it can have quotation marks like these.
+            let around = empty.split_once(r#""content":"""#);
+            self.around =
+                around.map(|(before, after)| (format!(r#"{before}"content":"#), after.to_owned()));
+        }
+        let Some((before, after)) = &self.around else { return };
+        out.extend_from_slice(before.as_bytes());
+        // Text can always be written.
+        let _ = serde_json::to_writer(&mut *out, text);
+        out.extend_from_slice(after.as_bytes());
     }
 
     fn complete(
@@ -159,17 +201,14 @@ impl Chunks {
         messages: &[Message],
         usage: Option<&Map>,
         calls: &[CallerCall],
-        out: &mut Vec<String>,
+        out: &mut Vec<u8>,
     ) {
         let whole = text_of(messages);
-        match whole.strip_prefix(self.sent.as_str()) {
-            Some("") => {}
-            // A model that does not stream, or a host plugin that answered.
-            Some(rest) => {
-                self.push(Delta { content: Some(rest), ..Delta::default() }, None, out);
-            }
-            // A plugin changed the text at the end. What was said cannot be taken back.
-            None => {}
+        // There is more of a model that does not stream, or of a host plugin that answered. If a plugin
+        // changed the text at the end, what was said cannot be taken back.
+        let rest = self.sent.rest_of(&whole).unwrap_or_default();
+        if !rest.is_empty() {
+            self.text(rest, out);
         }
         if !calls.is_empty() {
             let tool_calls = calls.iter().enumerate().map(|(index, call)| {
@@ -187,12 +226,12 @@ impl Chunks {
                 "id": id, "object": "chat.completion.chunk", "created": created, "model": model,
                 "system_fingerprint": null, "choices": [], "usage": Usage::of(usage).of_chat(),
             });
-            out.push(last.to_string());
+            write_data(&last, out);
         }
-        out.push("[DONE]".to_owned());
+        out.extend_from_slice(b"data: [DONE]\n\n");
     }
 
-    fn push(&self, delta: Delta<'_>, finish_reason: Option<&'static str>, out: &mut Vec<String>) {
+    fn push(&self, delta: Delta<'_>, finish_reason: Option<&'static str>, out: &mut Vec<u8>) {
         let chunk = Chunk {
             id: &self.head.id,
             object: "chat.completion.chunk",
@@ -202,27 +241,30 @@ impl Chunks {
             choices: [Choice { index: 0, delta, logprobs: None, finish_reason }],
             usage: self.with_usage.then_some(None),
         };
-        out.extend(serde_json::to_string(&chunk).ok());
+        write_data(&chunk, out);
     }
 }
 
 impl Translate for Chunks {
-    fn event(&mut self, event: &Event, out: &mut String) {
-        let mut lines = Vec::new();
-        self.on(event, &mut lines);
-        lines.iter().for_each(|line| out.extend(["data: ", line, "\n\n"]));
+    fn event(&mut self, event: &Event, out: &mut Vec<u8>) {
+        self.on(event, out);
     }
 
-    fn cut(&mut self, out: &mut String) {
-        let mut lines = Vec::new();
-        fail(Error::unavailable("the answer was cut off; ask again"), &mut lines);
-        lines.iter().for_each(|line| out.extend(["data: ", line, "\n\n"]));
+    fn cut(&mut self, out: &mut Vec<u8>) {
+        fail(Error::unavailable("the answer was cut off; ask again"), out);
     }
 }
 
+fn write_data(data: &impl Serialize, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"data: ");
+    // There is nothing in it that could not be written.
+    let _ = serde_json::to_writer(&mut *out, data);
+    out.extend_from_slice(b"\n\n");
+}
+
 /// An error in the middle of a stream; the SDKs raise it.
-fn fail(error: Error, out: &mut Vec<String>) {
-    out.push(json!({ "error": Failure::from(error).body() }).to_string());
+fn fail(error: Error, out: &mut Vec<u8>) {
+    write_data(&json!({ "error": Failure::from(error).body() }), out);
 }
 
 /// A whole completion.

@@ -3,6 +3,7 @@
 use super::chunks::{Chunks, Head, completion};
 use super::conversation;
 use super::options::{caller_tools, output_schema, overrides, tool_choice};
+use super::turns::Translate;
 use axum::response::IntoResponse;
 use expect_test::{Expect, expect};
 use orlop_core::types::app_event::{Event, EventKind};
@@ -80,9 +81,11 @@ fn head() -> Head {
 /// The lines of a stream, without what they have in common.
 fn check_chunks(hold: bool, kinds: &[Value], expected: Expect) {
     let mut chunks = Chunks::new(head(), true, hold);
-    let mut lines = Vec::new();
-    events(kinds).iter().for_each(|event| chunks.on(event, &mut lines));
-    let shown = lines.iter().map(|line| match serde_json::from_str::<Value>(line) {
+    let mut written = Vec::new();
+    events(kinds).iter().for_each(|event| chunks.event(event, &mut written));
+    let written = String::from_utf8(written).unwrap();
+    let lines = written.split_terminator("\n\n").map(|line| line.strip_prefix("data: ").unwrap());
+    let shown = lines.map(|line| match serde_json::from_str::<Value>(line) {
         Ok(chunk) if chunk["choices"][0].is_object() => {
             assert_eq!(chunk["id"], "chatcmpl-r");
             let choice = &chunk["choices"][0];
@@ -92,7 +95,7 @@ fn check_chunks(hold: bool, kinds: &[Value], expected: Expect) {
             }
         }
         Ok(chunk) if chunk["usage"].is_object() => chunk["usage"]["total_tokens"].to_string(),
-        _ => line.clone(),
+        _ => line.to_owned(),
     });
     expected.assert_eq(&shown.collect::<Vec<_>>().join("\n"));
 }

@@ -11,28 +11,18 @@ use crate::limits::Slot;
 use crate::request_id::RequestId;
 use crate::route::{Input, Operation};
 use crate::server::{Server, ending};
-use axum::body::Body;
+use crate::sse::EventStream;
+pub(super) use crate::sse::Translate;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
-use axum::http::{HeaderValue, header};
 use axum::response::IntoResponse;
-use futures::future::BoxFuture;
-use futures::stream::{BoxStream, StreamExt};
+use futures::stream::StreamExt;
 use orlop_app::{Application, Approval, ChatRequest, KnownRequest, error_of};
 use orlop_core::types::app_event::{CallerCall, Event, EventKind};
 use orlop_core::{CallContext, Config, Error, ErrorClass, Map, Message, Role};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::sync::Arc;
-use std::time::Duration;
-
-/// How long a stream may be silent. Clients and what stands between take silence for a broken
-/// connection.
-const HEARTBEAT: Duration = Duration::from_secs(15);
-
-/// How many events that are there already go out in one piece.
-const AT_ONCE: usize = 64;
 
 /// Somebody who may send requests.
 pub(super) struct Caller {
@@ -274,85 +264,16 @@ async fn outcome_of(mut events: Events) -> Answer<Done> {
     Err(ending().into())
 }
 
-/// What becomes of the events of a request on their way to a client.
-pub(super) trait Translate: Send + 'static {
-    /// Writes down an event.
-    fn event(&mut self, event: &Event, out: &mut String);
-
-    /// Tells that the stream ends before the request does.
-    fn cut(&mut self, out: &mut String);
-}
-
-/// Server-sent events: what is made of each event of a request, and a comment now and then. The
-/// request goes on at its own pace, however slowly they are read.
+/// The events of a request as server-sent events, as a translation has them.
 pub(super) fn event_stream(
     caller: &Caller,
     begun: Begun,
     translate: impl Translate,
     slot: Slot,
 ) -> Answer {
-    let pieces = Pieces {
-        events: begun.events.ready_chunks(AT_ONCE).boxed(),
-        closing: caller.server.closing(),
-        translate,
-        abandoned: Some(begun.abandoned),
-        over: false,
-        _slot: slot,
-    };
-    let pieces = futures::stream::unfold(pieces, |mut pieces| async move {
-        let text = pieces.next().await?;
-        Some((Ok::<_, std::convert::Infallible>(text), pieces))
-    });
-    let mut response = Body::from_stream(pieces).into_response();
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-    Ok(response)
-}
-
-struct Pieces<T> {
-    events: BoxStream<'static, Vec<Arc<Event>>>,
-    /// Is done when the server ends.
-    closing: BoxFuture<'static, ()>,
-    translate: T,
-    abandoned: Option<Abandoned>,
-    over: bool,
-    _slot: Slot,
-}
-
-impl<T: Translate> Pieces<T> {
-    async fn next(&mut self) -> Option<String> {
-        let mut text = String::new();
-        while text.is_empty() && !self.over {
-            tokio::select! {
-                biased;
-                batch = self.events.next() => match batch {
-                    Some(batch) => self.write(&batch, &mut text),
-                    // The client fell far behind.
-                    None => self.cut(&mut text),
-                },
-                () = &mut self.closing => self.cut(&mut text),
-                () = tokio::time::sleep(HEARTBEAT) => text.push_str(": still here\n\n"),
-            }
-        }
-        (!text.is_empty()).then_some(text)
-    }
-
-    fn cut(&mut self, text: &mut String) {
-        self.over = true;
-        self.translate.cut(text);
-    }
-
-    fn write(&mut self, batch: &[Arc<Event>], text: &mut String) {
-        for event in batch {
-            self.translate.event(event, text);
-            if event.kind.ends_request() {
-                self.over = true;
-                self.abandoned.take().into_iter().for_each(Abandoned::forget);
-            }
-        }
-    }
+    let closing = caller.server.closing();
+    let stream = EventStream::translated(begun.events, translate, closing, slot);
+    Ok(stream.or_abandoned(begun.abandoned).into_response())
 }
 
 /// When something happened, in seconds since 1970.
@@ -364,37 +285,4 @@ pub(super) fn seconds_of(event: &Event) -> i64 {
 pub(super) fn seconds_now() -> i64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     now.map(|time| i64::try_from(time.as_secs()).unwrap_or(i64::MAX)).unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::limits::Counts;
-    use futures::future::FutureExt;
-    use tokio::time::Instant;
-
-    struct Silent;
-
-    impl Translate for Silent {
-        fn event(&mut self, _: &Event, _: &mut String) {}
-
-        fn cut(&mut self, _: &mut String) {}
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_stream_in_which_nothing_happens_says_that_it_is_there() {
-        let mut pieces = Pieces {
-            events: futures::stream::pending().boxed(),
-            closing: futures::future::pending().boxed(),
-            translate: Silent,
-            abandoned: None,
-            over: false,
-            _slot: Counts::default().take("t", 1).unwrap(),
-        };
-        let began = Instant::now();
-        for beat in 1..=3 {
-            assert_eq!(pieces.next().await.unwrap(), ": still here\n\n");
-            assert_eq!(began.elapsed().as_secs(), beat * HEARTBEAT.as_secs());
-        }
-    }
 }

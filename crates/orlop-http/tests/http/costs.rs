@@ -137,3 +137,18 @@ async fn a_request_is_looked_for_only_if_it_may_have_come_before() {
     let says = json!({ "model": "default", "messages": [{ "role": "user", "content": "c" }] });
     assert_eq!(ask(None, "//v1/chat/completions", says).await, 0);
 }
+
+#[tokio::test] // K-09
+async fn a_completion_that_stores_nothing_locks_nothing() {
+    let mut scene = Scene::says(&["one", "two"]);
+    let store = StoreDouble::new(scene.store.clone(), &Log::new());
+    scene.store = store.clone();
+    let site = Site::open(&scene).await;
+    site.session("s").await;
+    store.leases_taken();
+    site.say("s", "a").await;
+    assert_eq!(store.leases_taken(), 1, "what is stored is locked");
+    let says = json!({ "model": "default", "messages": [{ "role": "user", "content": "b" }] });
+    assert_eq!(site.post("//v1/chat/completions", says).await.0, 200);
+    assert_eq!(store.leases_taken(), 0);
+}

@@ -31,6 +31,7 @@ impl ApplicationPlugin for FileChanges {
             "description": "Whether what commands do to files can be taken back, too.",
         });
         Manifest::new("file_changes", "1.0.0")
+            .acting_at(&[lifecycle::SESSION_DELETE_PREPARE])
             .config("file_changes.commands", commands)
             .only(HookSet::of(&[Hook::ApplicationGetActions, Hook::ApplicationExecuteAction]))
     }

@@ -20,7 +20,7 @@ pub struct CompactionActions;
 
 impl ApplicationPlugin for CompactionActions {
     fn manifest(&self) -> Manifest {
-        described(Manifest::new(NAME, "1.0.0")).only(HookSet::of(&[
+        described(Manifest::new(NAME, "1.0.0")).acting_at(&[]).only(HookSet::of(&[
             Hook::ApplicationGetUiElements,
             Hook::ApplicationGetActions,
             Hook::ApplicationExecuteAction,

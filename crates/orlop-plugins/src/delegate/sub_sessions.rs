@@ -25,7 +25,11 @@ pub struct SubSessions;
 
 impl ApplicationPlugin for SubSessions {
     fn manifest(&self) -> Manifest {
-        Manifest::new("delegate", "1.0.0")
+        Manifest::new("delegate", "1.0.0").acting_at(&[
+            lifecycle::SESSION_DELETE_PREPARE,
+            lifecycle::SESSION_FORK,
+            lifecycle::MODEL_REQUEST,
+        ])
     }
 
     fn get_actions<'a>(

@@ -213,6 +213,7 @@ fn credentials(app: &Application) -> Result<Credentials> {
 impl ApplicationPlugin for DeviceLogin {
     fn manifest(&self) -> Manifest {
         Manifest::new(NAME, "1.0.0")
+            .acting_at(&[lifecycle::CREDENTIAL_EXPIRED])
             .only(HookSet::of(&[Hook::ApplicationGetActions, Hook::ApplicationExecuteAction]))
             .config(NAME, settings::descriptor())
     }

@@ -15,7 +15,7 @@ pub struct MemoryActions;
 
 impl ApplicationPlugin for MemoryActions {
     fn manifest(&self) -> Manifest {
-        Manifest::new(NAME, "1.0.0")
+        Manifest::new(NAME, "1.0.0").acting_at(&[])
     }
 
     fn get_actions<'a>(

@@ -18,7 +18,7 @@ pub struct PermissionActions;
 
 impl ApplicationPlugin for PermissionActions {
     fn manifest(&self) -> Manifest {
-        Manifest::new(NAME, "1.0.0")
+        Manifest::new(NAME, "1.0.0").acting_at(&[])
     }
 
     fn get_actions<'a>(

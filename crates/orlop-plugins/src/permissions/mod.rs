@@ -44,6 +44,7 @@ pub struct Permissions;
 impl Plugin for Permissions {
     fn manifest(&self) -> Manifest {
         let manifest = Manifest::new(NAME, "1.0.0")
+            .acting_at(&[lifecycle::PERMISSION, lifecycle::PERMISSION_DECIDED])
             .priority(50)
             .without_models()
             .only(HookSet::of(&[Hook::FeatureGetActions, Hook::FeatureExecuteAction]));

@@ -232,7 +232,7 @@ pub struct ShellCleanup(Shell);
 
 impl ApplicationPlugin for ShellCleanup {
     fn manifest(&self) -> Manifest {
-        Manifest::new("shell_cleanup", "1.0.0")
+        Manifest::new("shell_cleanup", "1.0.0").acting_at(&[lifecycle::SESSION_DELETE_PREPARE])
     }
 
     fn get_actions<'a>(

@@ -44,6 +44,7 @@ impl Skills {
 impl Plugin for Skills {
     fn manifest(&self) -> Manifest {
         Manifest::new("skills", "1.0.0")
+            .acting_at(&[])
             // Before the system message, which tells of the skills.
             .priority(5)
             .without_models()

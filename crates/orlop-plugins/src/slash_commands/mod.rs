@@ -137,6 +137,7 @@ fn unknown(all: &Catalogue, name: &str) -> Error {
 impl ApplicationPlugin for SlashCommands {
     fn manifest(&self) -> Manifest {
         Manifest::new(NAME, "1.0.0")
+            .acting_at(&[])
             .only(HookSet::of(&[Hook::ApplicationGetActions, Hook::ApplicationExecuteAction]))
     }
 

@@ -53,6 +53,7 @@ impl SystemMessage {
 impl Plugin for SystemMessage {
     fn manifest(&self) -> Manifest {
         Manifest::new("system_message", "1.0.0")
+            .acting_at(&[])
             .priority(10)
             .without_models()
             .only(HookSet::of(&[

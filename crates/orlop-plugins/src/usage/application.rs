@@ -21,6 +21,7 @@ pub struct UsageReport;
 impl ApplicationPlugin for UsageReport {
     fn manifest(&self) -> Manifest {
         described(Manifest::new(NAME, "1.0.0"))
+            .acting_at(&[lifecycle::MODEL_REQUEST])
             .only(HookSet::of(&[Hook::ApplicationGetActions, Hook::ApplicationExecuteAction]))
     }
 

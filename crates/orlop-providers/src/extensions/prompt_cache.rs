@@ -28,6 +28,7 @@ impl Plugin for PromptCache {
             Hook::ExtensionExecuteAction,
         ];
         Manifest::new("prompt_cache", env!("CARGO_PKG_VERSION"))
+            .acting_at(&[lifecycle::SESSION_CREATE, lifecycle::REQUEST_PREPARE])
             .without_models()
             .only_for_requests(&[KEY])
             .only(HookSet::of(&hooks))

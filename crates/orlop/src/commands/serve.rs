@@ -13,7 +13,7 @@ use orlop_telemetry::Telemetry;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
-use tokio::net::{TcpListener, lookup_host};
+use tokio::net::lookup_host;
 
 pub(super) async fn run(workplace: Workplace, serve: Serve) -> Result<ExitCode, Failure> {
     let settings = Settings::of(&workplace.config).map_err(|error| Failure::config(&error))?;
@@ -30,7 +30,7 @@ pub(super) async fn run(workplace: Workplace, serve: Serve) -> Result<ExitCode, 
     for address in &found {
         settings.check_address(*address).map_err(|error| Failure::config(&error))?;
     }
-    let listener = TcpListener::bind(&*found).await.map_err(cannot)?;
+    let listener = orlop_http::listen(&found).map_err(cannot)?;
     let local = listener.local_addr()?;
     for left in &workplace.left_out {
         let (name, reason) = (plain_line(&left.name), plain_line(&left.reason));

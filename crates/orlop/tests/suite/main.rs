@@ -26,4 +26,5 @@ mod plugin_author;
 mod plugin_kit;
 mod prompt_cache;
 mod scripted;
+mod shipped_actions;
 mod workday;

@@ -23,6 +23,14 @@ pub(super) struct Sent {
     pub(super) data: String,
 }
 
+impl Sent {
+    fn write(&self, out: &mut Vec<u8>) {
+        for part in ["event: ", self.kind, "\ndata: ", &self.data, "\n\n"] {
+            out.extend_from_slice(part.as_bytes());
+        }
+    }
+}
+
 /// Makes events of a response of those of its request.
 pub(super) struct Stream {
     response: Resource,
@@ -184,13 +192,11 @@ impl Stream {
 }
 
 impl Translate for Stream {
-    fn event(&mut self, event: &Event, out: &mut String) {
-        for Sent { kind, data, .. } in self.on(event) {
-            out.extend(["event: ", kind, "\ndata: ", &data, "\n\n"]);
-        }
+    fn event(&mut self, event: &Event, out: &mut Vec<u8>) {
+        self.on(event).iter().for_each(|sent| sent.write(out));
     }
 
-    fn cut(&mut self, out: &mut String) {
+    fn cut(&mut self, out: &mut Vec<u8>) {
         let after = self.last.map(|last| format!("&starting_after={last}")).unwrap_or_default();
         let told = format!(
             "the stream was cut off and the response goes on; read it again with stream=true{after}"
@@ -200,8 +206,7 @@ impl Translate for Stream {
             json!({ "error": error, "code": "stream_cut_off", "message": told, "param": null });
         // It has the number of what came last: whoever goes on after it has missed nothing.
         let last = self.last.unwrap_or_default();
-        let Sent { kind, data, .. } = sent(last, Told::new("error", fields));
-        out.extend(["event: ", kind, "\ndata: ", &data, "\n\n"]);
+        sent(last, Told::new("error", fields)).write(out);
     }
 }
 

@@ -252,12 +252,15 @@ fn whoever_heard_more_than_there_is_hears_the_end() {
 fn a_stream_that_is_cut_off_says_where_it_goes_on() {
     let live = events(&whole_turn(json!([])));
     let mut stream = Stream::new("r", resource(), false);
-    let mut out = String::new();
-    stream.cut(&mut out);
+    let written = |write: &mut dyn FnMut(&mut Vec<u8>)| {
+        let mut out = Vec::new();
+        write(&mut out);
+        String::from_utf8(out).unwrap()
+    };
+    let out = written(&mut |out| stream.cut(out));
     assert!(out.contains("with stream=true\""), "{out}");
-    live[..4].iter().for_each(|event| stream.event(event, &mut out));
-    let mut end = String::new();
-    stream.cut(&mut end);
+    written(&mut |out| live[..4].iter().for_each(|event| stream.event(event, out)));
+    let end = written(&mut |out| stream.cut(out));
     let data = end.strip_prefix("event: error\ndata: ").unwrap();
     let told: Value = serde_json::from_str(data).unwrap();
     let number = told["sequence_number"].as_u64().unwrap();
