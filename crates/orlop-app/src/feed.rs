@@ -22,7 +22,7 @@ const MAX_BEHIND: u64 = 1_024;
 const MAX_SAID: usize = 512 * 1024;
 
 /// How many fragments there are before those that everybody has seen are put together.
-const LOOSE: usize = 4;
+const LOOSE: usize = 8;
 
 /// The events of one running turn.
 #[derive(Default)]
@@ -303,7 +303,10 @@ impl FeedState {
             self.count_fragments();
         } else if self.loose >= self.loose_at_most.max(LOOSE) {
             let seen = self.seen();
-            for held in std::mem::take(&mut self.held) {
+            // What comes before the first of them stays as it is.
+            let is_loose = |held: &Held| matches!(held.what, What::One(_)) && !held.is_durable();
+            let first = self.held.iter().position(is_loose).unwrap_or(self.held.len());
+            for held in self.held.split_off(first) {
                 self.hold(held, seen);
             }
             self.count_fragments();
