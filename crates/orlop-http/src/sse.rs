@@ -98,7 +98,7 @@ pub(crate) struct EventStream<T = AsTheyAre> {
     closing: BoxFuture<'static, ()>,
     heartbeat: Interval,
     over: bool,
-    abandoned: Option<Abandoned>,
+    abandoned: Option<Box<Abandoned>>,
     _slot: Slot,
 }
 
@@ -130,7 +130,7 @@ impl<T: Translate> EventStream<T> {
 
     /// The same; a request that is not stored is abandoned where the client leaves before its end.
     pub(crate) fn or_abandoned(self, abandoned: Abandoned) -> Self {
-        Self { abandoned: Some(abandoned), ..self }
+        Self { abandoned: Some(Box::new(abandoned)), ..self }
     }
 
     fn cut(&mut self, out: &mut Vec<u8>) {
