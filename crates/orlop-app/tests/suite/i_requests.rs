@@ -495,25 +495,26 @@ async fn what_actions_save_in_a_side_request_is_not_stored_either() {
 
 #[tokio::test]
 async fn nothing_is_stored_of_a_session_that_was_made_for_a_request_without_storage() {
-    let tried = Log::new();
-    let (log, wants) = (tried.clone(), &["request_prepare"]);
-    let plugin = app_recorder(&Log::new(), wants, move |_, cx| {
-        let log = log.clone();
-        async move {
-            let app = Application::of(&cx)?;
-            let session = cx.session().unwrap().clone();
-            // The run has what is saved; a session of this name is not made beside it.
-            app.save_session(&session).await?;
-            let made = app.create_session(new(session.id())).await;
-            log.add(made.err().map_or("made", |error| error.class().as_str()));
-            Ok(ActionResult::unchanged())
-        }
+    let seen = Log::new();
+    let log = seen.clone();
+    let plugin = app_recorder(&Log::new(), &["request_prepare"], |_, cx| async move {
+        let (app, session) = (Application::of(&cx)?, cx.session().unwrap().clone());
+        app.save_session(&session.with_metadata_patch(&map(json!({"saved": 1})))).await?;
+        Ok(ActionResult::unchanged())
     });
-    let scene = Scene::says(&["hello"]).application(plugin);
+    let complete = &["request_complete"];
+    let scene = Scene::says(&["hello"]).application(plugin).feature(core_recorder(
+        &Log::new(),
+        complete,
+        move |_, cx| {
+            log.add(cx.session().unwrap().metadata()["saved"].to_string());
+            Ok(ActionResult::unchanged())
+        },
+    ));
     let app = scene.start().await;
     let session = Target::New(NewSession { id: Some("made".to_owned()), ..NewSession::default() });
     let request = Request { session, persist: Some(false), ..ask("made", "hi") };
     assert!(names(&events_of(&app, request).await).ends_with("final"));
-    assert_eq!(tried.text(), "bad_state");
+    assert_eq!(seen.text(), "1", "the request itself has it");
     assert!(app.load_session("made").await.unwrap().is_none());
 }
