@@ -496,6 +496,8 @@ test("files that are dropped beside the conversation are attached, and never ope
   const tab = await Tab.session(browser, server, await server.session("hello"));
   await tab.answer.getByText("Aye.").waitFor();
   await tab.page.getByRole("button", { name: "Inspector" }).click();
+  // What stands in its place while it is loaded goes, and takes what is dropped on it along.
+  await tab.page.getByRole("tabpanel").waitFor();
   const dataTransfer = await transfer(tab, { files: [{ name: "berths.txt", type: "text/plain", base64: btoa("A1,free") }] });
   const zone = tab.page.getByText("Drop files to attach them");
   const names = tab.page.getByRole("list", { name: "Attached files" }).getByText("berths.txt");
