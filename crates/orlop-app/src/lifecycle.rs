@@ -137,8 +137,8 @@ impl Hooked<'_> {
         agent: &Agent,
         config: &Config,
     ) -> Result<bool> {
+        let cx = self.app.host_context();
         for entry in self.asked_at(lifecycle) {
-            let cx = self.app.host_context();
             if self.actions_of(entry, &cx).await?.iter().any(|action| action.runs_at(lifecycle)) {
                 return Ok(true);
             }
