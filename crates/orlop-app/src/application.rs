@@ -503,7 +503,9 @@ impl Application {
     /// The session as it is stored, from memory if it has not changed since.
     pub(crate) async fn known(&self, id: &str) -> Result<Option<Arc<Known>>> {
         let Some(head) = self.shared.store.head(&self.scope, id).await? else { return Ok(None) };
-        if let Some(known) = self.shared.recent.get(&self.scope, id, &head) {
+        let held = self.flow.as_ref().and_then(|flow| flow.known(id));
+        let held = held.filter(|known| known.is_at(&head));
+        if let Some(known) = held.or_else(|| self.shared.recent.get(&self.scope, id, &head)) {
             return Ok(Some(known));
         }
         let Some(stored) = self.shared.store.load(&self.scope, id).await? else { return Ok(None) };
@@ -513,8 +515,15 @@ impl Application {
             created: Some(stored.head.created),
             title: stored.head.title,
         });
-        self.shared.recent.put(&self.scope, known.clone());
+        self.remember(known.clone());
         Ok(Some(known))
+    }
+
+    fn remember(&self, known: Arc<Known>) {
+        if let Some(flow) = &self.flow {
+            flow.keep_known(&known);
+        }
+        self.shared.recent.put(&self.scope, known);
     }
 
     /// Makes one step durable and tells of it. A session that did not change is not written.
@@ -571,7 +580,7 @@ impl Application {
                 let head = self.shared.store.head(&self.scope, id).await;
                 known.created = head.ok().flatten().map(|head| head.created);
             }
-            self.shared.recent.put(&self.scope, Arc::new(known));
+            self.remember(Arc::new(known));
         }
         Ok(Written {
             session,

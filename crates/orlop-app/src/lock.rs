@@ -3,6 +3,7 @@
 //!
 //! Flows of one process queue up in order; another process is waited for by asking again.
 
+use crate::persist::Known;
 use crate::scope::Scope;
 use crate::store::{Acquired, Lease, Store};
 use orlop_core::{CancelToken, Cancellation, Error, Result};
@@ -87,10 +88,24 @@ impl Flow {
     }
 
     fn hold(&self, session: &str, leased: Option<Leased>, lost: Arc<AtomicBool>) -> SessionLock {
-        let held = Held { session: session.to_owned(), leased: Mutex::new(leased), lost };
+        let known = Mutex::default();
+        let held = Held { session: session.to_owned(), leased: Mutex::new(leased), lost, known };
         let held = Arc::new(held);
         locked(&self.held).insert(session.to_owned(), Arc::downgrade(&held));
         SessionLock(held)
+    }
+
+    /// A session that this flow holds, as it was last read or written here: however many others are used
+    /// meanwhile, it need not be read again.
+    pub(crate) fn known(&self, session: &str) -> Option<Arc<Known>> {
+        locked(&self.held(session)?.known).clone()
+    }
+
+    /// Sets what [`known`](Self::known) gives, if the flow holds the session.
+    pub(crate) fn keep_known(&self, known: &Arc<Known>) {
+        if let Some(held) = self.held(known.session.id()) {
+            *locked(&held.known) = Some(known.clone());
+        }
     }
 
     /// The session as the lifecycle run under way has it.
@@ -138,6 +153,8 @@ struct Held {
     /// What the store knows of it; nothing where the session is not stored.
     leased: Mutex<Option<Leased>>,
     lost: Arc<AtomicBool>,
+    /// The session as it was last read or written.
+    known: Mutex<Option<Arc<Known>>>,
 }
 
 struct Leased {
@@ -153,7 +170,7 @@ struct Leased {
 impl SessionLock {
     /// The lease, for commits. Fails if it was lost in the meantime.
     pub(crate) fn lease(&self) -> Result<Lease> {
-        let Held { session, leased, lost } = &*self.0;
+        let Held { session, leased, lost, .. } = &*self.0;
         if lost.load(Ordering::Relaxed) {
             return Err(Error::conflict(format!(
                 "the lock on session \"{session}\" was lost to another process; load the session and try again"

@@ -19,6 +19,13 @@ pub(crate) struct Known {
     pub(crate) title: Option<String>,
 }
 
+impl Known {
+    /// Whether it is what is stored.
+    pub(crate) fn is_at(&self, head: &Head) -> bool {
+        self.revision == head.revision && self.created == Some(head.created)
+    }
+}
+
 /// Sessions this process has seen lately, so that a turn need not read what it wrote.
 #[derive(Default)]
 pub(crate) struct Recent(Mutex<HashMap<(Scope, String), Used>>);
@@ -35,8 +42,7 @@ impl Recent {
         let newest = recent.values().map(|(used, _)| *used).max().unwrap_or_default();
         let (used, known) = recent.get_mut(&(scope.clone(), id.to_owned()))?;
         *used = newest + 1;
-        let same = known.revision == head.revision && known.created == Some(head.created);
-        same.then(|| known.clone())
+        known.is_at(head).then(|| known.clone())
     }
 
     pub(crate) fn put(&self, scope: &Scope, known: Arc<Known>) {

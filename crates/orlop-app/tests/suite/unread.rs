@@ -153,3 +153,26 @@ async fn a_session_that_is_brought_along_cannot_claim_to_have_been_cut_here() {
     app.import_session(&brought.to_string(), "json", Some("i")).await.unwrap();
     assert!(stored(&scene, "i").await.verify().is_err());
 }
+
+#[tokio::test]
+async fn a_turn_reads_its_session_once_however_many_others_are_used_meanwhile() {
+    let (scene, app, store) = talked().await;
+    for number in 0..100 {
+        let new = NewSession { id: Some(format!("other-{number}")), ..NewSession::default() };
+        app.create_session(new).await.unwrap();
+    }
+    let app = scene.start().await;
+    let gate = orlop_testkit::Gate::new();
+    scene.provider.reply(ScriptedReply::text(&["last"]).waiting_for(&gate));
+    let request = app.send_request(ask("s", "again")).await.unwrap();
+    gate.reached().await;
+    for number in 0..100 {
+        app.session(&format!("other-{number}")).await.unwrap();
+    }
+    gate.open();
+    request.finish().await.unwrap();
+    assert_eq!(store.messages_read(), 40, "that of twenty turns, once");
+    let session = stored(&scene, "s").await;
+    assert_eq!(session.messages().len(), 42);
+    session.verify().unwrap();
+}
