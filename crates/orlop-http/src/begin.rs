@@ -1,7 +1,8 @@
-//! Beginning a turn. It happens in a task of its own, which holds what the turn takes up: a client
-//! that leaves while its turn is still being prepared frees nothing, because the turn goes on.
+//! Beginning a turn. It happens in a task of its own: a client that leaves while its turn is still being
+//! prepared frees nothing of what the turn takes up, because the turn goes on.
 
 use crate::identity::Identity;
+use crate::line::Place;
 use crate::metrics::Queued;
 use crate::problem::Problem;
 use crate::server::Server;
@@ -26,36 +27,32 @@ pub(crate) struct Begun {
 }
 
 impl Server {
-    /// Begins a turn, if there is room for one. `queued` is held until it has begun.
+    /// Begins a turn, if there is room for one. `place` and `queued` are held until it has begun.
     pub(crate) async fn begin(
         &self,
         identity: &Identity,
-        request: ChatRequest,
+        mut request: ChatRequest,
+        place: Place,
         queued: Option<Queued>,
     ) -> Result<Begun, Problem> {
-        let slot = self.take_turn(identity)?;
+        request.held = Some(Arc::new(self.take_turn(identity)?));
         let host = self.host(identity);
         let is_stored = request.persist != Some(false);
         let (tell, told) = oneshot::channel();
         let work = async move {
-            // The task is there as long as the turn, and need not have room for its beginning.
-            let chat = Box::pin(host.chat(request)).await;
+            let chat = host.chat(request).await;
             drop(queued);
-            let mut chat = match chat {
-                Ok(chat) => chat,
-                Err(error) => return drop(tell.send(Err(error.into()))),
-            };
-            let abandoned = Abandoned::unless_stored(host.app(), &chat.request_id, is_stored);
-            let is_handled = chat.handled.is_some();
-            let said = chat.said.take();
-            let (events, ended) = chat.into_parts();
+            let begun = chat.map_err(Problem::from).map(|mut chat| Begun {
+                abandoned: Abandoned::unless_stored(host.app(), &chat.request_id, is_stored),
+                is_handled: chat.handled.is_some(),
+                said: chat.said.take(),
+                events: chat.into_events(),
+            });
             // Where nobody waits for it any more, it is abandoned here.
-            drop(tell.send(Ok(Begun { events, abandoned, is_handled, said })));
-            let _ = ended.await;
-            drop(slot);
+            drop(tell.send(begun));
         };
         tokio::spawn(work.in_current_span());
-        told.await.unwrap_or_else(|_| {
+        place.hold(told).await.unwrap_or_else(|_| {
             Err(Error::internal("the request could not be taken; send it again").into())
         })
     }

@@ -12,6 +12,7 @@ use axum::http::{HeaderMap, header};
 use orlop_app::{Application, Host, Wait};
 use orlop_core::{CallContext, Map, TriggerSource, Value};
 use serde_json::json;
+use std::convert::Infallible;
 use std::marker::PhantomData;
 
 /// Somebody with the right `R`.
@@ -98,6 +99,21 @@ impl<R> Caller<R> {
     pub(crate) fn may_keep(&self, metadata: &Map) -> Result<(), Problem> {
         self.may_override(metadata.get("overrides").and_then(Value::as_object))
     }
+}
+
+/// What is told of the headers of a request.
+pub(crate) struct ToldHeaders(pub(crate) Map);
+
+impl FromRequestParts<Server> for ToldHeaders {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Server) -> Result<Self, Infallible> {
+        Ok(Self(told_headers(&parts.headers)))
+    }
+}
+
+impl Input for ToldHeaders {
+    fn describe(_: &mut Operation<'_>) {}
 }
 
 /// What interceptors see of the headers; names in lower case, without what proves who asks.

@@ -12,6 +12,7 @@ mod extract;
 mod guard;
 mod identity;
 mod limits;
+mod line;
 mod metrics;
 mod openai;
 mod page;

@@ -2,6 +2,7 @@
 
 use crate::identity::{Identity, Jwt, Tokens, bearer};
 use crate::limits::{Counts, Rates, Slot};
+use crate::line::{Line, Place};
 use crate::metrics::Metrics;
 use crate::problem::Problem;
 use crate::route::{Routes, without_security};
@@ -33,6 +34,7 @@ struct Inner {
     turns: Counts,
     streams: Counts,
     rates: Rates,
+    line: Line,
     connections: AtomicUsize,
     phase: watch::Sender<Phase>,
 }
@@ -62,6 +64,7 @@ impl Server {
             turns: Counts::default(),
             streams: Counts::default(),
             rates: Rates::new(settings.limits.requests_per_minute),
+            line: Line::default(),
             connections: AtomicUsize::new(0),
             phase: watch::Sender::new(Phase::Open),
             settings,
@@ -202,6 +205,11 @@ impl Server {
                 1,
             )
         })
+    }
+
+    /// A place among those that begin a turn, once it is their turn.
+    pub(crate) async fn place(&self) -> Place {
+        self.0.line.place().await
     }
 
     /// Room for one more event stream of a tenant, until it is dropped.

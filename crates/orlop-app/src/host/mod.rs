@@ -21,6 +21,7 @@ use orlop_core::hooks::{
 };
 use orlop_core::types::app_event::{Event, EventKind, SessionState};
 use orlop_core::{CallContext, Error, Map, Message, Result, Value};
+use std::any::Any;
 use std::sync::Arc;
 use tracing::Instrument;
 
@@ -82,6 +83,8 @@ pub struct ChatRequest {
     pub headers: Map,
     /// What the surface tells hooks: its own keys, its live objects, and data of its caller.
     pub context: CallContext,
+    /// What the surface holds until everything that belongs to the request has run, such as room for it.
+    pub held: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 /// A request that passed the door.
@@ -109,11 +112,6 @@ impl Chat {
     pub async fn ended(self) {
         drop(self.events);
         let _ = self.ended.await;
-    }
-
-    /// The events, and what ends when everything that belongs to the request has run.
-    pub fn into_parts(self) -> (BoxStream<'static, Arc<Event>>, tokio::task::JoinHandle<()>) {
-        (self.events, self.ended)
     }
 
     /// The events, for surfaces that pass them on. The request-end hooks run without them.
@@ -287,7 +285,8 @@ impl Host {
         if !request.fresh_id {
             let before = app.answered_before(id, session.as_deref(), asked.as_deref());
             if let Some(handled) = before.await? {
-                return Ok(answered(app, info, handled, inside.clone()).await);
+                let held = (inside.clone(), request.held);
+                return Ok(answered(app, info, handled, held).await);
             }
         }
         let files = app.files_of(&request.attachments).await?;
@@ -307,7 +306,8 @@ impl Host {
         let (request, metadata) = match intercepted {
             Some(Interception::Handled(handled)) => {
                 app.keep_answer(id, session.as_deref(), asked, &handled).await;
-                return Ok(answered(app, info, handled, inside.clone()).await);
+                let held = (inside.clone(), request.held);
+                return Ok(answered(app, info, handled, held).await);
             }
             Some(Interception::Rewrite(rewrite)) => rewritten(request, rewrite),
             None => (request, Map::new()),
@@ -354,15 +354,16 @@ impl Host {
             })
             .await?;
         app.adopt_assets(&request.attachments, &info.session_id).await?;
-        let (ender, at_end, inside) = (app.clone(), info.clone(), inside.clone());
-        let feed = sent.feed();
+        let (ender, at_end, inside) = (app.clone(), Box::new(info.clone()), inside.clone());
+        let (feed, held) = (sent.feed(), request.held);
+        // It is there as long as the turn, and has room for little but waiting.
         let ending = async move {
             match feed {
                 Some(feed) => feed.closed().await,
-                None => ender.settled(&at_end.request_id).await,
+                None => Box::pin(ender.settled(&at_end.request_id)).await,
             }
             Box::pin(ender.tell_hosts(Hook::OnRequestEnd, &at_end)).await;
-            drop(inside);
+            drop((inside, held));
         };
         let ended = tokio::spawn(ending.in_current_span());
         Ok(Chat {
@@ -377,7 +378,12 @@ impl Host {
 }
 
 /// The answer of a host plugin as a request of its own that ends at once. The session stays as it is.
-async fn answered(app: &Application, info: &RequestInfo, handled: Handled, inside: Inside) -> Chat {
+async fn answered(
+    app: &Application,
+    info: &RequestInfo,
+    handled: Handled,
+    held: impl Send + 'static,
+) -> Chat {
     let mut message = Message::assistant(handled.text.clone());
     if !handled.data.is_empty() {
         let told = serde_json::json!({ "status": handled.status, "data": handled.data });
@@ -400,7 +406,7 @@ async fn answered(app: &Application, info: &RequestInfo, handled: Handled, insid
     let (ender, at_end) = (app.clone(), info.clone());
     let ending = async move {
         ender.tell_hosts(Hook::OnRequestEnd, &at_end).await;
-        drop(inside);
+        drop(held);
     };
     let ended = tokio::spawn(ending.in_current_span());
     Chat {

@@ -17,6 +17,10 @@ use serde_json::json;
 use std::io::{ErrorKind, Read};
 use tokio::sync::mpsc;
 
+impl Input for HeaderMap {
+    fn describe(_: &mut Operation<'_>) {}
+}
+
 /// How much longer than a body of JSON a file may take.
 const PATIENCE: u32 = 20;
 

@@ -9,30 +9,26 @@ use super::view::request::{
 };
 use crate::asked::asked_at;
 use crate::begin::Events;
-use crate::caller::{Caller, Chat, Read, told_headers};
+use crate::caller::{Caller, Chat, Read, ToldHeaders};
 use crate::extract::{Json, Nothing, OptionalJson, Path, Query};
 use crate::problem::Problem;
 use crate::request_id::{self, RequestId};
-use crate::route::{Input, Operation, Output};
+use crate::route::{Operation, Output};
 use crate::server::ending;
 use crate::sse::{EventStream, LastEventId, Source};
-use axum::http::{HeaderMap, HeaderValue};
+use axum::http::HeaderValue;
 use axum::response::{IntoResponse, Response};
 use futures::future::FutureExt;
 use futures::stream::StreamExt;
 use orlop_app::{
     Approval, ChatRequest, Decision, EventKind, RequestState, RequestStatus, Wait, error_of,
 };
-use orlop_core::{Error, ErrorClass, Value};
+use orlop_core::{Error, ErrorClass, Map, Value};
 use std::pin::Pin;
 use std::time::Duration;
 
 /// How long whoever cancels a request waits for its end.
 const CANCELLING: Duration = Duration::from_secs(3);
-
-impl Input for HeaderMap {
-    fn describe(_: &mut Operation<'_>) {}
-}
 
 /// The events of a request that somebody wants the rest of.
 pub(super) enum Followed {
@@ -53,7 +49,7 @@ pub(super) enum Turn {
 pub(super) async fn send(
     caller: Caller<Chat>,
     Path(session_id): Path<String>,
-    headers: HeaderMap,
+    ToldHeaders(headers): ToldHeaders,
     Json(mut new): Json<NewRequest>,
 ) -> Result<Turn, Problem> {
     caller.may_override(Some(&new.overrides))?;
@@ -61,14 +57,14 @@ pub(super) async fn send(
     if id.as_str() != caller.request_id.as_str() {
         tracing::Span::current().record("request_id", id.as_str());
     }
-    turn(&caller, &id, session_id, &headers, new).await.map_err(|problem| problem.of_request(&id))
+    turn(&caller, &id, session_id, headers, new).await.map_err(|problem| problem.of_request(&id))
 }
 
 async fn turn(
     caller: &Caller<Chat>,
     id: &RequestId,
     session_id: String,
-    headers: &HeaderMap,
+    headers: Map,
     new: NewRequest,
 ) -> Result<Turn, Problem> {
     let stream = new.stream;
@@ -131,10 +127,11 @@ async fn begun(
     caller: &Caller<Chat>,
     id: &RequestId,
     session_id: &str,
-    headers: &HeaderMap,
+    headers: Map,
     asked: String,
     new: NewRequest,
 ) -> Result<Events, Problem> {
+    let place = caller.server.place().await;
     summary(&caller.app(), session_id).await?;
     let wait = match new.queue {
         true => Wait::For(caller.server.limits().queue_timeout),
@@ -158,11 +155,11 @@ async fn begun(
             ApprovalPolicy::Deny => Approval::Deny,
         },
         closely: new.stream,
-        headers: told_headers(headers),
+        headers,
         context: caller.context(new.context),
         ..ChatRequest::default()
     };
-    Ok(caller.server.begin(&caller.identity, request, queued).await?.events)
+    Ok(Box::pin(caller.server.begin(&caller.identity, request, place, queued)).await?.events)
 }
 
 /// Waits for the end of a turn.

@@ -81,7 +81,7 @@ pub(super) async fn create(
 async fn begin(caller: &mut Caller, request: impl Fn(&Caller) -> ChatRequest) -> Answer<Begun> {
     loop {
         caller.sent_before().await?;
-        match caller.chat(request(caller)).await {
+        match caller.chat(|| request(caller)).await {
             Err(failure) if failure.is_conflict() && caller.is_renamed().await? => {}
             begun => return begun,
         }

@@ -148,9 +148,10 @@ impl Caller {
         }
     }
 
-    /// Begins a turn, if there is room for one.
-    pub(super) async fn chat(&self, request: ChatRequest) -> Answer<Begun> {
-        Ok(self.server.begin(&self.identity, request, None).await?)
+    /// Begins a turn, if there is room for one. Its request is made when it is its turn.
+    pub(super) async fn chat(&self, request: impl FnOnce() -> ChatRequest) -> Answer<Begun> {
+        let place = self.server.place().await;
+        Ok(Box::pin(self.server.begin(&self.identity, request(), place, None)).await?)
     }
 
     /// Room for an event stream, to be taken before anything is begun.

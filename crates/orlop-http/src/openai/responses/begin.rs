@@ -92,12 +92,12 @@ impl Read<'_> {
             (None, None, Some(head)) => place_in(app, head.clone(), model, store).await?,
             (None, None, None) => Place::default(),
         };
-        let began = caller.chat(self.request(caller, &response, &place)).await;
+        let began = caller.chat(|| self.request(caller, &response, &place)).await;
         let mut turn = match (began, &self.previous) {
             // Somebody else goes on with the conversation just now: each has its own from here.
             (Err(failure), Some(previous)) if failure.is_conflict() => {
                 let place = carried(app, previous).await?;
-                caller.chat(self.request(caller, &response, &place)).await?
+                caller.chat(|| self.request(caller, &response, &place)).await?
             }
             (began, _) => began?,
         };
