@@ -3,6 +3,7 @@
 use crate::time::{rfc3339, unix_ms};
 use orlop_core::Partial;
 use orlop_core::types::app_event::{Event, EventKind};
+use orlop_core::types::text;
 
 /// Fragments with numbers in a row, of visible text or of reasoning.
 pub(crate) struct Said {
@@ -40,15 +41,15 @@ impl Said {
 
     /// Takes the next fragment. Says whether it is of the same kind and follows.
     pub(crate) fn take_in(&mut self, event: &Event) -> bool {
-        let Some((is_reasoning, text)) = text_of(event) else { return false };
+        let Some((is_reasoning, piece)) = text_of(event) else { return false };
         let of_this = self.request_id == event.request_id && self.session_id == event.session_id;
         if is_reasoning != self.is_reasoning || !of_this || event.seq != self.next() {
             return false;
         }
         let after = unix_ms(&event.at).and_then(|at| u32::try_from(at - self.began).ok());
-        let end = u32::try_from(self.text.len() + text.len()).ok();
+        let end = u32::try_from(self.text.len() + piece.len()).ok();
         let (Some(after), Some(end)) = (after, end) else { return false };
-        self.text.push_str(text);
+        text::append(&mut self.text, piece);
         self.pieces.push(Piece { end, after });
         true
     }

@@ -17,6 +17,7 @@ pub mod nearest;
 pub mod protocol;
 pub mod seq;
 pub mod session;
+pub mod text;
 pub mod tool;
 
 pub use action::{ActionDefinition, ActionOwner, ActionRecord, ActionResult, ActionStatus};

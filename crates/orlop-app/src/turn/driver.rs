@@ -128,6 +128,8 @@ impl Driver {
         app.shared.hub.close(&app.scope, &request);
     }
 
+    /// What the model says may take minutes, and hundreds of turns may wait for that at once; what is
+    /// done before and after it takes room only while it is done.
     async fn drive(&mut self) -> Result<()> {
         loop {
             let next = std::mem::take(&mut self.next);
@@ -138,23 +140,23 @@ impl Driver {
                 match effect {
                     Effect::CallModel => {
                         let (input, events) = self.call_model().await;
-                        self.step(input, events).await?;
+                        Box::pin(self.step(input, events)).await?;
                     }
                     Effect::Shorten => {
-                        let (input, events) = self.shorten().await;
-                        self.step(input, events).await?;
+                        let (input, events) = Box::pin(self.shorten()).await;
+                        Box::pin(self.step(input, events)).await?;
                     }
                     Effect::Run(call) => self.start_tool(&call),
-                    Effect::Settle => return self.settle().await,
+                    Effect::Settle => return Box::pin(self.settle()).await,
                 }
             }
             if self.next.effects.is_empty() {
                 if self.pauses_waiting() {
                     return Ok(());
                 }
-                let (input, events) = self.wait().await?;
+                let (input, events) = Box::pin(self.wait()).await?;
                 if let Some(input) = input {
-                    self.step(input, events).await?;
+                    Box::pin(self.step(input, events)).await?;
                 }
             }
         }

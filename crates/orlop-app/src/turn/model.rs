@@ -6,6 +6,7 @@ use super::machine::{Call, Ending, Input, Unfit};
 use super::tools::too_many;
 use futures::StreamExt;
 use orlop_core::types::app_event::EventKind;
+use orlop_core::types::text;
 use orlop_core::{
     CoreEvent, Error, ErrorClass, Map, Message, NativeItem, OUTPUT_PROBLEMS, Partial,
     RequestOptions, Response, Result, Role, Value, is_paused, lifecycle,
@@ -62,17 +63,9 @@ impl Driver {
     }
 
     async fn ask(&mut self) -> Result<(Input, Vec<EventKind>)> {
-        self.renew_logins().await?;
-        // What is not done while the model speaks has its place for as long as it is done.
+        Box::pin(self.renew_logins()).await?;
         Box::pin(self.prepare_model_call()).await?;
-        let options = RequestOptions {
-            request_id: Some(self.request.clone()),
-            cancellation: Some(Arc::new(self.cancel.clone())),
-            context: self.context(),
-            preface: self.preface().await,
-            without_tools: false,
-            caller_tools: self.turn.caller_tools.clone(),
-        };
+        let options = Box::pin(self.options()).await;
         let before = self.session.native().map_or(0, |native| native.items().len());
         let mut spoke = false;
         self.settle_trace();
@@ -104,6 +97,17 @@ impl Driver {
             (self.session, self.turn.first_message) = (held, first);
         }
         taken
+    }
+
+    async fn options(&mut self) -> RequestOptions {
+        RequestOptions {
+            request_id: Some(self.request.clone()),
+            cancellation: Some(Arc::new(self.cancel.clone())),
+            context: self.context(),
+            preface: self.preface().await,
+            without_tools: false,
+            caller_tools: self.turn.caller_tools.clone(),
+        }
     }
 
     /// Whether the failure is one of this model and not of what it is asked: the server cannot be
@@ -207,11 +211,11 @@ impl Driver {
         looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         if !self.turn.stream {
             let (session, config) = (self.session.clone(), self.config.clone());
-            let mut answer = std::pin::pin!(core.send_request(&session, &config, options));
+            let mut answer = Box::pin(core.send_request(&session, &config, options));
             loop {
                 tokio::select! {
                     answer = &mut answer => return answer,
-                    _ = looks.tick(), if self.persist => self.look_for_signals().await?,
+                    _ = looks.tick(), if self.persist => Box::pin(self.look_for_signals()).await?,
                 }
             }
         }
@@ -221,7 +225,7 @@ impl Driver {
             let event = tokio::select! {
                 biased;
                 _ = looks.tick(), if self.persist => {
-                    self.look_for_signals().await?;
+                    Box::pin(self.look_for_signals()).await?;
                     continue;
                 }
                 event = events.next() => event,
@@ -231,7 +235,7 @@ impl Driver {
             match event {
                 Ok(CoreEvent::Partial(message)) => {
                     *spoke |= is_output(&message);
-                    said.push_str(&message.content);
+                    text::append(&mut said, &message.content);
                     self.fragment(EventKind::Partial { message }).await?;
                 }
                 Ok(CoreEvent::Final(response)) => return Ok(*response),

@@ -6,6 +6,7 @@ use super::fields::{Fields, Writer, quoted};
 use crate::wire::json::Text;
 use crate::wire::merge::{Strings, add_raw};
 use crate::wire::{call_fragment, failure};
+use orlop_types::text::append;
 use orlop_types::{Map, Partial, Result};
 use std::fmt::Write as _;
 
@@ -55,11 +56,11 @@ impl Block {
     pub(super) fn grow(&mut self, growth: Growth, text: &str) -> Partial {
         match growth {
             Growth::Text => {
-                self.text.push_str(text);
+                append(&mut self.text, text);
                 Partial::text(text)
             }
             Growth::Thinking => {
-                self.thinking.push_str(text);
+                append(&mut self.thinking, text);
                 Partial::reasoning(text)
             }
         }
@@ -69,11 +70,11 @@ impl Block {
     pub(super) fn push(&mut self, delta: Delta<'_>) -> Result<Partial> {
         let mut shown = Partial::default();
         if let Text::Str(text) = delta.text {
-            self.text.push_str(&text);
+            append(&mut self.text, &text);
             shown.content = text.into_owned();
         }
         if let Text::Str(text) = delta.thinking {
-            self.thinking.push_str(&text);
+            append(&mut self.thinking, &text);
             shown.reasoning = text.into_owned();
         }
         if let Some(piece) = delta.partial_json.filled() {

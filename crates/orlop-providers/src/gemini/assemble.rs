@@ -9,6 +9,7 @@ use super::pieces::{CallPiece, OpenCall};
 use super::wire::{Chunk, Content, Part};
 use crate::wire::json::{Text, Unknown};
 use crate::wire::{Whole, call_fragment, failure};
+use orlop_types::text::append;
 use orlop_types::{NativeItem, Partial, Result, Value};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -150,7 +151,7 @@ impl Assembler {
         self.awaits_result = false;
         match self.parts.last_mut() {
             Some(Held::Text(last)) if !last.closed && last.thought == thought && !odd => {
-                last.text.push_str(&text);
+                append(&mut last.text, &text);
                 if let Some(signature) = signature {
                     last.behind.push_str(&format!(",\"{SIGNATURE}\":{}", signature.get()));
                     last.closed = true;

@@ -8,6 +8,7 @@ use super::wire::{Delta, Line};
 use crate::wire::json::{Text, Unknown};
 use crate::wire::merge::{Strings, add_raw};
 use crate::wire::{Facts, Finish, Usage, call_fragment, failure};
+use orlop_types::text::append;
 use orlop_types::{Map, NativeItem, Partial, Result, Value};
 use serde::de::Error as _;
 use serde_json::value::RawValue;
@@ -60,13 +61,13 @@ impl Assembler {
 
     /// Adds text of the message; a line before it told everything else.
     pub(super) fn push_text(&mut self, text: &str) -> Partial {
-        self.content.push_str(text);
+        append(&mut self.content, text);
         Partial::text(text)
     }
 
     /// The same for reasoning.
     pub(super) fn push_thinking(&mut self, text: &str) -> Partial {
-        self.thinking.get_or_insert_default().push_str(text);
+        append(self.thinking.get_or_insert_default(), text);
         Partial::reasoning(text)
     }
 

@@ -2,6 +2,7 @@
 
 use crate::wire::json::Text;
 use orlop_types::Value;
+use orlop_types::text::append;
 use serde_json::json;
 
 /// The content so far.
@@ -24,7 +25,7 @@ impl Content {
         match piece {
             Text::Absent => Shown::default(),
             Text::Str(text) if self.parts.is_empty() => {
-                self.text.push_str(&text);
+                append(&mut self.text, &text);
                 Shown { text: text.into_owned(), reasoning: String::new() }
             }
             Text::Str(text) if text.is_empty() => Shown::default(),

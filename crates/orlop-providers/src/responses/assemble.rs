@@ -9,6 +9,7 @@ use super::draft::{self, BETWEEN, kind};
 use super::wire::{Event, Response};
 use crate::wire::json::Text;
 use crate::wire::{call_fragment, failure};
+use orlop_types::text::append;
 use orlop_types::{Map, NativeItem, Partial, Result, Value};
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -103,7 +104,7 @@ impl Assembler {
             shown.push_str(BETWEEN);
         }
         self.said = true;
-        slot.text.push_str(text);
+        append(&mut slot.text, text);
         shown.push_str(text);
         Partial::text(shown)
     }

@@ -3,6 +3,7 @@
 //! append, everything else replaces.
 
 use orlop_types::json::MAX_DEPTH;
+use orlop_types::text::append;
 use orlop_types::{Error, Map, Result, Value};
 use serde_json::value::RawValue;
 
@@ -61,7 +62,7 @@ fn merge(key: &str, held: &mut Value, piece: Value, strings: Strings) {
         (_, Value::Null) => {}
         (Value::String(held), Value::String(piece)) => {
             if strings == Strings::Append && !is_label(key) {
-                held.push_str(&piece);
+                append(held, &piece);
             } else if !piece.is_empty() {
                 *held = piece;
             }
