@@ -2,12 +2,11 @@
 //! prepared frees nothing of what the turn takes up, because the turn goes on.
 
 use crate::identity::Identity;
-use crate::line::Place;
 use crate::metrics::Queued;
 use crate::problem::Problem;
-use crate::server::Server;
+use crate::server::{Phase, Server, ending};
 use futures::stream::BoxStream;
-use orlop_app::{Application, ChatRequest, Event};
+use orlop_app::{Application, ChatRequest, Event, Host};
 use orlop_core::{Error, Message};
 use std::sync::Arc;
 use tokio::sync::oneshot;
@@ -27,35 +26,44 @@ pub(crate) struct Begun {
 }
 
 impl Server {
-    /// Begins a turn, if there is room for one. `place` and `queued` are held until it has begun.
+    /// Begins a turn, if there is room for one; what is asked is put together when it is its turn. `queued` is
+    /// held until it has begun.
     pub(crate) async fn begin(
         &self,
         identity: &Identity,
-        mut request: ChatRequest,
-        place: Place,
+        request: impl FnOnce() -> ChatRequest,
         queued: Option<Queued>,
     ) -> Result<Begun, Problem> {
-        request.held = Some(Arc::new(self.take_turn(identity)?));
+        let slot = Arc::new(self.take_turn(identity)?);
+        let place = self.line().place().await;
+        if self.phase() != Phase::Open {
+            return Err(ending());
+        }
+        let request = ChatRequest { held: Some(slot), ..request() };
         let host = self.host(identity);
-        let is_stored = request.persist != Some(false);
-        let (tell, told) = oneshot::channel();
-        let work = async move {
-            let chat = host.chat(request).await;
-            drop(queued);
-            let begun = chat.map_err(Problem::from).map(|mut chat| Begun {
-                abandoned: Abandoned::unless_stored(host.app(), &chat.request_id, is_stored),
-                is_handled: chat.handled.is_some(),
-                said: chat.said.take(),
-                events: chat.into_events(),
-            });
-            // Where nobody waits for it any more, it is abandoned here.
-            drop(tell.send(begun));
-        };
-        tokio::spawn(work.in_current_span());
-        place.hold(told).await.unwrap_or_else(|_| {
-            Err(Error::internal("the request could not be taken; send it again").into())
-        })
+        Box::pin(place.hold(begun(host, request, queued))).await
     }
+}
+
+async fn begun(host: Host, request: ChatRequest, queued: Option<Queued>) -> Result<Begun, Problem> {
+    let is_stored = request.persist != Some(false);
+    let (tell, told) = oneshot::channel();
+    let work = async move {
+        let chat = host.chat(request).await;
+        drop(queued);
+        let begun = chat.map_err(Problem::from).map(|mut chat| Begun {
+            abandoned: Abandoned::unless_stored(host.app(), &chat.request_id, is_stored),
+            is_handled: chat.handled.is_some(),
+            said: chat.said.take(),
+            events: chat.into_events(),
+        });
+        // Where nobody waits for it any more, it is abandoned here.
+        drop(tell.send(begun));
+    };
+    tokio::spawn(work.in_current_span());
+    told.await.unwrap_or_else(|_| {
+        Err(Error::internal("the request could not be taken; send it again").into())
+    })
 }
 
 /// Cancels a request that nobody can hear of any more, because it is not stored and whoever sent

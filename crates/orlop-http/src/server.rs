@@ -2,7 +2,7 @@
 
 use crate::identity::{Identity, Jwt, Tokens, bearer};
 use crate::limits::{Counts, Rates, Slot};
-use crate::line::{Line, Place};
+use crate::line::Line;
 use crate::metrics::Metrics;
 use crate::problem::Problem;
 use crate::route::{Routes, without_security};
@@ -207,9 +207,9 @@ impl Server {
         })
     }
 
-    /// A place among those that begin a turn, once it is their turn.
-    pub(crate) async fn place(&self) -> Place {
-        self.0.line.place().await
+    /// The line of those that want to begin a turn.
+    pub(crate) fn line(&self) -> &Line {
+        &self.0.line
     }
 
     /// Room for one more event stream of a tenant, until it is dropped.

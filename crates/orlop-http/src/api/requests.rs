@@ -131,14 +131,13 @@ async fn begun(
     asked: String,
     new: NewRequest,
 ) -> Result<Events, Problem> {
-    let place = caller.server.place().await;
     summary(&caller.app(), session_id).await?;
     let wait = match new.queue {
         true => Wait::For(caller.server.limits().queue_timeout),
         false => Wait::Briefly,
     };
     let queued = new.queue.then(|| caller.server.metrics().queued());
-    let request = ChatRequest {
+    let request = || ChatRequest {
         session_id: Some(session_id.to_owned()),
         content: new.content,
         multipart_content: new.multipart_content,
@@ -159,7 +158,7 @@ async fn begun(
         context: caller.context(new.context),
         ..ChatRequest::default()
     };
-    Ok(Box::pin(caller.server.begin(&caller.identity, request, place, queued)).await?.events)
+    Ok(caller.server.begin(&caller.identity, request, queued).await?.events)
 }
 
 /// Waits for the end of a turn.

@@ -148,10 +148,9 @@ impl Caller {
         }
     }
 
-    /// Begins a turn, if there is room for one. Its request is made when it is its turn.
+    /// Begins a turn, if there is room for one; see [`Server::begin`].
     pub(super) async fn chat(&self, request: impl FnOnce() -> ChatRequest) -> Answer<Begun> {
-        let place = self.server.place().await;
-        Ok(Box::pin(self.server.begin(&self.identity, request(), place, None)).await?)
+        Ok(self.server.begin(&self.identity, request, None).await?)
     }
 
     /// Room for an event stream, to be taken before anything is begun.

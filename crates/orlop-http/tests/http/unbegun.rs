@@ -163,3 +163,31 @@ async fn a_request_that_has_the_session_and_is_prepared_is_cancelled() {
     });
     cancelled_where_it_stands(Scene::says(&["one"]).application(prepares), &stop).await;
 }
+
+#[tokio::test]
+async fn requests_that_stand_at_a_plugin_keep_no_others_from_beginning() {
+    let stop = Stop::default();
+    let held = stop.clone();
+    let holds = ScriptedHost::new("holds").intercept_chat_request(move |input, _| {
+        let (stop, is_held) = (held.clone(), input.text == "hold");
+        async move {
+            if is_held {
+                stop.here().await;
+            }
+            Ok(None)
+        }
+    });
+    let site = Site::open(&Scene::says(&["one"; 21]).host(holds)).await;
+    let names: Vec<String> = (0..20).map(|number| format!("h{number}")).collect();
+    for name in names.iter().map(String::as_str).chain(["s"]) {
+        site.session(name).await;
+    }
+    let waiting = futures::future::join_all(names.iter().map(|name| site.say(name, "hold")));
+    let (waited, ()) = tokio::join!(waiting, async {
+        // More than begin at a time.
+        stop.reached_by(20).await;
+        assert_eq!(site.say("s", "b").await.1["messages"][0]["content"], "one");
+        stop.let_go(20);
+    });
+    assert!(waited.iter().all(|(status, _)| *status == 200), "{waited:?}");
+}
