@@ -46,6 +46,9 @@ HOOKS = {
 }
 RIGHT = {"execute_tool": {"success": True, "output": "fine"}, "execute_action": {"message": "fine"}}
 FAULTS = 0.2 if kind in ("tool", "host", "application") else 0.003
+def flood(m):
+    lines = part(m) * 1000
+    while True: sys.stdout.write(lines)
 def native(m): return [item if isinstance(item, dict) else {} for item in m["params"]["args"]["native_messages"]["$list"]["items"]]
 def right(m, hook):
     if hook == "to_native_messages":
@@ -70,6 +73,7 @@ for line in sys.stdin:
         answer(m, [{"name": name, "description": "d", "parameters": {"type": "object", "properties": {}}}]); continue
     if hook == "get_actions":
         answer(m, [{"id": "go", "label": "Go", "trigger": "request_complete"}]); continue
+    if hook == "execute_tool" and '"flood"' in json.dumps(m["params"]["args"]): flood(m)
     what = draw.random() / FAULTS
     if what < 0.15: os._exit(draw.randrange(3))
     elif what < 0.20: subprocess.Popen(["sleep", mark]); os._exit(1)
@@ -83,9 +87,7 @@ for line in sys.stdin:
     elif what < 0.88:
         for _ in range(200): sys.stderr.write("noise " * 100 + "\n")
         answer(m, right(m, hook))
-    elif what < 0.92:
-        lines = part(m) * 1000
-        while True: sys.stdout.write(lines)
+    elif what < 0.92: flood(m)
     elif what < 1.00: answer(m, right(m, hook)); os._exit(0)
     else: answer(m, right(m, hook))
 "#;
@@ -172,8 +174,17 @@ async fn every_turn_settles_and_nothing_is_left() {
         (0..PLUGINS).map(|n| package(&stage, &format!("p{n}"), kind(n))).collect();
     let tools: Vec<usize> = (0..PLUGINS).filter(|n| kind(*n) == "tool").collect();
     let providers: Vec<usize> = (0..PLUGINS).filter(|n| kind(*n) == "provider").collect();
-    for turn in 0..TURNS {
-        let tool = format!("p{}", tools[turn % tools.len()]);
+    let tool = |turn: usize| format!("p{}", tools[turn % tools.len()]);
+    // As many floods at once as there can be come first: what they take is no leak, whenever others come.
+    for turn in 0..AT_ONCE {
+        let call = ("c1", &*tool(turn), json!({ "flood": true }));
+        stage.model.reply(ScriptedReply::calls(&[call]));
+    }
+    for _ in 0..AT_ONCE {
+        stage.model.reply(ScriptedReply::text(&["done"]));
+    }
+    for turn in AT_ONCE..TURNS {
+        let tool = tool(turn);
         stage.model.reply(ScriptedReply::calls(&[("c1", &tool, json!({}))]));
         stage.model.reply(ScriptedReply::text(&["done"]));
     }
@@ -242,7 +253,7 @@ async fn every_turn_settles_and_nothing_is_left() {
             }
         }
         assert!(beats.load(Ordering::Relaxed) > before, "nobody else got a turn in batch {batch}");
-        // A flood takes its room for a while; what leaks takes more with every turn.
+        // What leaks takes more with every turn.
         if batch <= TURNS / AT_ONCE / 2 {
             (files, memory) = (files.max(open_files()), memory.max(resident_mib()));
         }
