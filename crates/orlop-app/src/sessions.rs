@@ -466,8 +466,8 @@ impl Application {
         match self.lock(id, Wait::No).await {
             Err(error) if error.class() == ErrorClass::Conflict => {
                 let why = "the session is deleted";
-                // Those that wait came first, and would be next.
-                self.shared.taken.cancel_waiting(&self.scope, id, why);
+                // Those that were taken came first, and would be next.
+                self.shared.taken.cancel_of(&self.scope, id, why);
                 let last = self.shared.store.turns(&self.scope, Some(id), 1).await?;
                 for turn in last.into_iter().filter(|turn| !turn.settled) {
                     self.cancel_request(&turn.request, why).await?;

@@ -325,10 +325,7 @@ impl Application {
         let lock = match &self.flow {
             // Nobody else can want it.
             Some(flow) if is_unstored => Ok(flow.hold_unstored(&id)),
-            _ => {
-                let lock = self.lock_unless(&id, request.wait, Some(taken.token()));
-                taken.waiting(lock).await
-            }
+            _ => self.lock_unless(&id, request.wait, Some(taken.token())).await,
         };
         let lock = match (lock, taken.reason()) {
             (Err(error), Some(reason)) if error.is_cancelled() => {

@@ -6,7 +6,6 @@ use crate::lock::locked;
 use crate::scope::Scope;
 use orlop_core::{CancelToken, Cancellation, Error, Result};
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 use tokio::sync::watch;
 
@@ -21,13 +20,12 @@ impl TakenRequests {
         locked(&self.0).get(&(scope.clone(), request.to_owned())).and_then(Weak::upgrade)
     }
 
-    /// Cancels those that wait for a session.
-    pub(crate) fn cancel_waiting(&self, scope: &Scope, session: &str, reason: &str) {
+    /// Cancels those of a session.
+    pub(crate) fn cancel_of(&self, scope: &Scope, session: &str, reason: &str) {
         // Let go of outside of the lock, which whoever is the last to hold one takes.
         let all: Vec<Arc<Taken>> = locked(&self.0).values().filter_map(Weak::upgrade).collect();
         let is_of = |it: &&Arc<Taken>| it.key.0 == *scope && it.session == session;
-        let waiting = all.iter().filter(is_of).filter(|it| it.waits.load(Ordering::Relaxed));
-        waiting.for_each(|it| it.cancel(reason));
+        all.iter().filter(is_of).for_each(|it| it.cancel(reason));
     }
 }
 
@@ -36,8 +34,6 @@ impl TakenRequests {
 pub struct Taken {
     key: Key,
     session: String,
-    /// Whether it stands in line for its session.
-    waits: AtomicBool,
     cancel: CancelToken,
     reason: OnceLock<String>,
     /// Why it does not begin; it closes when nobody holds the request any more.
@@ -56,7 +52,6 @@ impl Application {
             let taken = Arc::new(Taken {
                 key,
                 session: session_id.to_owned(),
-                waits: AtomicBool::new(false),
                 cancel: CancelToken::new(),
                 reason: OnceLock::new(),
                 failed: watch::Sender::new(None),
@@ -85,14 +80,6 @@ impl Taken {
     /// Why it was cancelled, if it was.
     pub(super) fn reason(&self) -> Option<&str> {
         self.reason.get().map(String::as_str)
-    }
-
-    /// Does something that waits for the session.
-    pub(super) async fn waiting<T>(&self, work: impl Future<Output = T>) -> T {
-        self.waits.store(true, Ordering::Relaxed);
-        let done = work.await;
-        self.waits.store(false, Ordering::Relaxed);
-        done
     }
 
     /// Does the work, unless the request is cancelled before it is done; then it is given up.

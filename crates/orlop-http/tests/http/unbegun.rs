@@ -132,11 +132,10 @@ async fn cancelled_where_it_stands(scene: Scene, stop: &Stop) {
     assert_eq!(said(site.host.app(), "s").await, "b|one");
 }
 
-#[tokio::test] // K-11
-async fn a_request_that_stands_at_an_interceptor_is_cancelled() {
-    let stop = Stop::default();
+/// An interceptor that holds every request that says `hold`.
+fn holding(stop: &Stop) -> ScriptedHost {
     let held = stop.clone();
-    let holds = ScriptedHost::new("holds").intercept_chat_request(move |input, _| {
+    ScriptedHost::new("holds").intercept_chat_request(move |input, _| {
         let (stop, is_held) = (held.clone(), input.text == "hold");
         async move {
             if is_held {
@@ -144,8 +143,13 @@ async fn a_request_that_stands_at_an_interceptor_is_cancelled() {
             }
             Ok(None)
         }
-    });
-    cancelled_where_it_stands(Scene::says(&["one"]).host(holds), &stop).await;
+    })
+}
+
+#[tokio::test] // K-11
+async fn a_request_that_stands_at_an_interceptor_is_cancelled() {
+    let stop = Stop::default();
+    cancelled_where_it_stands(Scene::says(&["one"]).host(holding(&stop)), &stop).await;
 }
 
 #[tokio::test] // K-11
@@ -167,17 +171,7 @@ async fn a_request_that_has_the_session_and_is_prepared_is_cancelled() {
 #[tokio::test]
 async fn requests_that_stand_at_a_plugin_keep_no_others_from_beginning() {
     let stop = Stop::default();
-    let held = stop.clone();
-    let holds = ScriptedHost::new("holds").intercept_chat_request(move |input, _| {
-        let (stop, is_held) = (held.clone(), input.text == "hold");
-        async move {
-            if is_held {
-                stop.here().await;
-            }
-            Ok(None)
-        }
-    });
-    let site = Site::open(&Scene::says(&["one"; 21]).host(holds)).await;
+    let site = Site::open(&Scene::says(&["one"; 21]).host(holding(&stop))).await;
     let names: Vec<String> = (0..20).map(|number| format!("h{number}")).collect();
     for name in names.iter().map(String::as_str).chain(["s"]) {
         site.session(name).await;
