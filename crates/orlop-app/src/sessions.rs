@@ -16,6 +16,9 @@ use orlop_core::{
     Value, lifecycle,
 };
 
+/// Why requests of a session end that is deleted.
+const DELETED: &str = "the session is deleted";
+
 /// What to make a session of.
 #[derive(Debug, Clone, Default)]
 pub struct NewSession {
@@ -445,6 +448,8 @@ impl Application {
             at: now(),
             kind: EventKind::SessionDeleted {},
         };
+        // They would make it again.
+        app.cancel_taken(id, DELETED);
         let deleted =
             app.shared.store.delete(&app.scope, &lock.lease()?, vec![event.clone()]).await?;
         app.shared.recent.forget(&app.scope, id);
@@ -465,12 +470,11 @@ impl Application {
     async fn lock_for_good(&self, id: &str) -> Result<SessionLock> {
         match self.lock(id, Wait::No).await {
             Err(error) if error.class() == ErrorClass::Conflict => {
-                let why = "the session is deleted";
                 // Those that were taken came first, and would be next.
-                self.shared.taken.cancel_of(&self.scope, id, why);
+                self.cancel_taken(id, DELETED);
                 let last = self.shared.store.turns(&self.scope, Some(id), 1).await?;
                 for turn in last.into_iter().filter(|turn| !turn.settled) {
-                    self.cancel_request(&turn.request, why).await?;
+                    self.cancel_request(&turn.request, DELETED).await?;
                 }
                 self.lock(id, Wait::default()).await
             }

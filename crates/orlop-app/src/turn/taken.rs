@@ -4,7 +4,7 @@
 use crate::application::{Application, Shared};
 use crate::lock::locked;
 use crate::scope::Scope;
-use orlop_core::{CancelToken, Cancellation, Error, Result};
+use orlop_core::{CancelToken, Cancellation, Error, Result, Value};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 use tokio::sync::watch;
@@ -20,11 +20,12 @@ impl TakenRequests {
         locked(&self.0).get(&(scope.clone(), request.to_owned())).and_then(Weak::upgrade)
     }
 
-    /// Cancels those of a session.
-    pub(crate) fn cancel_of(&self, scope: &Scope, session: &str, reason: &str) {
+    /// Cancels those of a session, but not the request `own`.
+    fn cancel_of(&self, scope: &Scope, session: &str, own: Option<&str>, reason: &str) {
         // Let go of outside of the lock, which whoever is the last to hold one takes.
         let all: Vec<Arc<Taken>> = locked(&self.0).values().filter_map(Weak::upgrade).collect();
-        let is_of = |it: &&Arc<Taken>| it.key.0 == *scope && it.session == session;
+        let is_own = |it: &Taken| own == Some(it.key.1.as_str());
+        let is_of = |it: &&Arc<Taken>| it.key.0 == *scope && it.session == session && !is_own(it);
         all.iter().filter(is_of).for_each(|it| it.cancel(reason));
     }
 }
@@ -42,6 +43,12 @@ pub struct Taken {
 }
 
 impl Application {
+    /// Cancels requests of a session that have not begun. One in which a plugin asks for it goes on.
+    pub(crate) fn cancel_taken(&self, session: &str, reason: &str) {
+        let own = self.caller.owned("request_id").and_then(Value::as_str);
+        self.shared.taken.cancel_of(&self.scope, session, own, reason);
+    }
+
     /// Notes that a request is being taken, so that it can be cancelled from now on. Sending it does
     /// that as well; whoever has something to do before holds what this gives meanwhile.
     pub fn take_request(&self, request_id: &str, session_id: &str) -> Arc<Taken> {

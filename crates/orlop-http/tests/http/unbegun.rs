@@ -185,3 +185,20 @@ async fn requests_that_stand_at_a_plugin_keep_no_others_from_beginning() {
     });
     assert!(waited.iter().all(|(status, _)| *status == 200), "{waited:?}");
 }
+
+#[tokio::test]
+async fn a_request_that_stands_at_a_plugin_does_not_bring_a_deleted_session_back() {
+    let stop = Stop::default();
+    let scene = Scene::says(&["one"]).host(holding(&stop));
+    let site = Site::open(&scene).await;
+    site.session("s").await;
+    let (refused, deleted) = tokio::join!(site.say("s", "hold"), async {
+        stop.reached_by(1).await;
+        let deleted = site.delete("/sessions/s").await.0;
+        stop.let_go(1);
+        deleted
+    });
+    assert_eq!((refused.0, &refused.1["error_type"], deleted), (499, &json!("cancelled"), 204));
+    assert_eq!(site.get("/sessions/s").await.0, 404);
+    assert!(scene.provider.requests().is_empty());
+}
